@@ -45,7 +45,7 @@ from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, script
 from tests.serving import Served, served
 
 from groundwire.cli.batch import BatchArgs, run_batch
-from groundwire.cli.guard import GuardArgs, run_guard
+from groundwire.cli.guard import guard as guard_command
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, BackendTimeout, FactNotGrounded, GroundwireError, RateLimited
@@ -477,8 +477,9 @@ def guard(world: World) -> None:
     model = ScriptedGenerator(lambda _: WRONG)
     with FAULTS.injected():
         try:
-            code: int | None = run_guard(
-                GuardArgs("How tall is it?", (TOWER,)), world.config(), Console(quiet=True), model
+            quiet = Console(quiet=True)
+            code: int | None = guard_command(
+                "How tall is it?", [TOWER], config=world.config(), console=quiet, generator=model
             )
         except GroundwireError:
             code = None

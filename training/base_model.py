@@ -85,11 +85,7 @@ def _compare(path: Path) -> None:
     ids = torch.randint(1000, 20000, (2, 30))
     mask, types = torch.ones_like(ids), torch.zeros_like(ids)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    feed = {
-        "input_ids": ids.numpy(),
-        "attention_mask": mask.numpy(),
-        "token_type_ids": types.numpy(),
-    }
+    feed = {"input_ids": ids.numpy(), "attention_mask": mask.numpy(), "token_type_ids": types.numpy()}
     names = {item.name for item in session.get_inputs()}
     want = session.run(None, {name: value for name, value in feed.items() if name in names})[0]
     with torch.no_grad():

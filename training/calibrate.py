@@ -106,11 +106,7 @@ def _answer_stream() -> Iterator[tuple[str, str, str, str, int]]:
     for card in _calibration_cards()[0]:
         for number, answer in enumerate((card["answer"], *card.get("answers", []))):
             marks = [
-                (
-                    answer["text"].find(e["text"]),
-                    answer["text"].find(e["text"]) + len(e["text"]),
-                    LABELS[e["label"]],
-                )
+                (answer["text"].find(e["text"]), answer["text"].find(e["text"]) + len(e["text"]), LABELS[e["label"]])
                 for e in answer["errors"]
             ]
             for text, label, _ in marked_claims(answer["text"], marks):
@@ -222,9 +218,7 @@ def risk_threshold(risks: dict[str, dict[str, tuple[float, bool]]], false_alarms
         bad = [risk for risk, wrong in answers.values() if wrong]
         limit = clean[min(len(clean) - 1, int(len(clean) * (1 - false_alarms)))]
         caught = sum(risk > limit for risk in bad) / max(1, len(bad))
-        print(
-            f"{kind}: {len(clean)} clean, {len(bad)} wrong; over {limit:.3f}: {caught:.2f} of the wrong ones"
-        )
+        print(f"{kind}: {len(clean)} clean, {len(bad)} wrong; over {limit:.3f}: {caught:.2f} of the wrong ones")
         limits.append(limit)
     return float(np.mean(limits))
 

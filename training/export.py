@@ -55,9 +55,7 @@ def write_manifest(folder: Path) -> None:
     """The hashes that the package checks before it trusts a file."""
     names = ("verifier.onnx", "tokenizer.json", "calibration.json")
     hashes = {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        for name in names
-        if (folder / name).exists()
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if (folder / name).exists()
     }
     (folder / "manifest.json").write_text(json.dumps({"sha256": hashes}, indent=1) + "\n", encoding="utf-8")
 

@@ -90,9 +90,7 @@ def card_claims(cards: Sequence[dict[str, Any]], twins: Sequence[dict[str, Any]]
             if edit:
                 edited, where = _edited(card["source"], edit)
                 other = LABELS[edit["label"]]
-                yield CardClaim(
-                    card["id"], edited, claim["text"], other, () if other == ENTAILMENT else None, where
-                )
+                yield CardClaim(card["id"], edited, claim["text"], other, () if other == ENTAILMENT else None, where)
 
 
 def _changes(edit: dict[str, Any]) -> list[dict[str, Any]]:
@@ -149,9 +147,7 @@ class CardPairs:
                 budget = 0 if self.random.random() < PACKAGE_SHARE else self.random.choice(WINDOW_BUDGETS)
             yield from self._of_claim(claim, budget, number, claims)
 
-    def _of_claim(
-        self, claim: CardClaim, budget: int, number: int, others: Sequence[CardClaim]
-    ) -> Iterator[Pair]:
+    def _of_claim(self, claim: CardClaim, budget: int, number: int, others: Sequence[CardClaim]) -> Iterator[Pair]:
         document = self.document(claim.source)
         gold = set(evidence_pieces(document, claim))
         window = self._window(document, claim.text, gold, budget)
@@ -297,11 +293,7 @@ def card_answers(cards: Sequence[dict[str, Any]], draw: random.Random) -> Iterat
     for card in cards:
         for answer in (card["answer"], *card.get("answers", [])):
             marks = [
-                (
-                    answer["text"].find(e["text"]),
-                    answer["text"].find(e["text"]) + len(e["text"]),
-                    LABELS[e["label"]],
-                )
+                (answer["text"].find(e["text"]), answer["text"].find(e["text"]) + len(e["text"]), LABELS[e["label"]])
                 for e in answer["errors"]
             ]
             yield from answer_pairs(card["source"], answer["text"], marks, card["id"], 1.0, 3, draw)
@@ -337,9 +329,7 @@ def long_set(name: str, most: int, draw: random.Random) -> Iterator[Pair]:
         label = label_of(row)
         # A verdict over a whole table or document need not hold for a window of it.
         whole = len(best.numbers) == len(document.pieces)
-        yield Pair(
-            best.text, row["claim"], label, spans_of(row), 1.0 if whole else 0.5, str(row["meta"]["group"])
-        )
+        yield Pair(best.text, row["claim"], label, spans_of(row), 1.0 if whole else 0.5, str(row["meta"]["group"]))
 
 
 def all_cards() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

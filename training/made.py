@@ -131,9 +131,7 @@ def labelled(record: Record) -> list[tuple[str, str]]:
 def bullets(records: Sequence[Record], draw: Draw) -> str:
     mark = draw.choice(("- ", "* ", ""))
     lines = [f"{mark}{r.name}: " + ", ".join(f"{a} {v}" for a, v in labelled(r)) for r in records]
-    blocks = [
-        f"## {r.name}\n" + "\n".join(f"- {a.capitalize()}: {v}" for a, v in labelled(r)) for r in records
-    ]
+    blocks = [f"## {r.name}\n" + "\n".join(f"- {a.capitalize()}: {v}" for a, v in labelled(r)) for r in records]
     return draw.choice(("\n".join(lines), "\n\n".join(blocks)))
 
 

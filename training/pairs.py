@@ -69,8 +69,7 @@ def encode(pairs: Sequence[Pair], limit: int) -> list[TokenPair]:
         marks = None
         if pair.spans is not None:
             touched = [
-                any(start < b and a < end for a, b in pair.spans)
-                for start, end in claim.offsets[: len(claim_ids)]
+                any(start < b and a < end for a, b in pair.spans) for start, end in claim.offsets[: len(claim_ids)]
             ]
             marks = np.array(touched, np.int8)
         start = min(len(window.ids), room) + 2

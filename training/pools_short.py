@@ -84,13 +84,7 @@ def spans_of(row: Row) -> tuple[tuple[int, int], ...] | None:
 def pairs_of(name: str, longest: int) -> Iterator[Pair]:
     for row in train_rows(name):
         if len(row["context"].split()) <= longest and row["claim"].strip():
-            yield Pair(
-                row["context"],
-                row["claim"],
-                label_of(row),
-                spans_of(row),
-                group=str(row["meta"]["group"]),
-            )
+            yield Pair(row["context"], row["claim"], label_of(row), spans_of(row), group=str(row["meta"]["group"]))
 
 
 def describe(name: str, pairs: list[Pair]) -> str:

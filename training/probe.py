@@ -60,9 +60,7 @@ def cards(model: CrossEncoder, every: int) -> str:
     risk = np.array([1 - share[:, ENTAILMENT].max() for share in shares])
     denied = np.array([share[:, CONTRADICTION].max() for share in shares])
     labels = np.array([claim.label for claim in claims])
-    twin = [
-        i > 0 and (claims[i - 1].card, claims[i - 1].text) == (c.card, c.text) for i, c in enumerate(claims)
-    ]
+    twin = [i > 0 and (claims[i - 1].card, claims[i - 1].text) == (c.card, c.text) for i, c in enumerate(claims)]
     own = ~np.array(twin)
     wrong = labels != ENTAILMENT
     pairs_at = [i for i, is_twin in enumerate(twin) if is_twin and wrong[i] != wrong[i - 1]]

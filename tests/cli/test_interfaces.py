@@ -18,10 +18,11 @@ from groundwire import check
 from groundwire._loop import run
 from groundwire.cli import main
 from groundwire.cli.batch import BatchArgs, run_batch
-from groundwire.cli.repl import ReplArgs, ReplSession
+from groundwire.cli.repl import ReplSession
 from groundwire.client import Client
 from groundwire.config import Config, ProfileName
 from groundwire.engine import Groundwire
+from groundwire.llm.fake import ScriptedGenerator
 from groundwire.mcp.server import LocalToolService, create_server
 from groundwire.reports.json import report_object
 from groundwire.stores.knowledge_base import Knowledge
@@ -121,7 +122,7 @@ def by_command(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str
 
 def by_repl(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, Report]:
     """Its functions take a response and a context; its reports have no id."""
-    session = ReplSession(ReplArgs(), Config.load())
+    session = ReplSession(Config.load(), (), lambda: ScriptedGenerator([]))
     try:
         ask = session.functions["detect_hallucinations"].call
         reports = {name: run(_awaited(ask, c.answer, dict(c.sources))) for name, c in cases.items()}

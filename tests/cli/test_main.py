@@ -247,7 +247,7 @@ def test_an_unexpected_error_is_exit_code_3(
         def fail(*_: object, error: Exception = error) -> NoReturn:
             raise error
 
-        monkeypatch.setattr(doctor, "run_doctor", fail)
+        monkeypatch.setattr(doctor, "diagnose", fail)
         monkeypatch.setattr(sys, "argv", ["groundwire", "doctor"])
         with pytest.raises(SystemExit) as ended:
             main.main()

@@ -17,8 +17,8 @@ from rich.console import Console
 
 from groundwire import check
 from groundwire.cli import repl
-from groundwire.cli.prompt import completer
-from groundwire.cli.repl import ReplArgs, converse, run_repl
+from groundwire.cli.console import completer
+from groundwire.cli.repl import converse
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.llm.fake import ScriptedGenerator
@@ -35,7 +35,7 @@ def tower(tmp_path: Path) -> str:
     return str(path)
 
 
-def ran(source: str, request: ReplArgs, replies: Sequence[str] = ()) -> tuple[int, str]:
+def ran(source: str, *files: str, sandbox: bool = False, replies: Sequence[str] = ()) -> tuple[int, str]:
     """What a script prints, errors included."""
     out = io.StringIO()
     console = Console(file=out, width=120)
@@ -43,7 +43,8 @@ def ran(source: str, request: ReplArgs, replies: Sequence[str] = ()) -> tuple[in
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(source.encode()), encoding="utf-8"))
         patch.setattr("sys.stdout", out)
         patch.setattr("sys.stderr", out)
-        code = run_repl(request, Config.load(), console, ScriptedGenerator(replies, name="llm/scripted"))
+        model = ScriptedGenerator(replies, name="llm/scripted")
+        code = repl.repl([*files], sandbox, config=Config.load(), console=console, generator=model)
     return code, out.getvalue()
 
 
@@ -54,7 +55,7 @@ def sandbox(request: pytest.FixtureRequest) -> bool:
 
 @pytest.mark.spec("SPEC-16.02", "SPEC-16.34", "SPEC-08.31")
 def test_a_claim_is_verified_and_shown_as_a_table(tower: str, sandbox: bool) -> None:
-    code, out = ran('verify_claim("The tower is 450 metres tall.", files)', ReplArgs((tower,), sandbox=sandbox))
+    code, out = ran('verify_claim("The tower is 450 metres tall.", files)', tower, sandbox=sandbox)
     assert code == 0
     assert "contradicted" in out
     assert "tower.md: “The tower is 330 metres tall.”" in out
@@ -63,7 +64,7 @@ def test_a_claim_is_verified_and_shown_as_a_table(tower: str, sandbox: bool) -> 
 @pytest.mark.spec("SPEC-16.05", "SPEC-16.34")
 def test_a_report_shows_the_answer_marked_and_every_claim(tower: str, sandbox: bool) -> None:
     source = 'detect_hallucinations("The tower is 450 metres tall. It was finished in 1889.", files)'
-    out = ran(source, ReplArgs((tower,), sandbox=sandbox))[1]
+    out = ran(source, tower, sandbox=sandbox)[1]
     assert "⟦" in out
     assert "supported" in out
     assert "1 of 2 claims flagged" in out
@@ -71,10 +72,10 @@ def test_a_report_shows_the_answer_marked_and_every_claim(tower: str, sandbox: b
 
 @pytest.mark.spec("SPEC-16.34")
 def test_lists_of_claims_and_audits_are_tables_too(tower: str) -> None:
-    out = ran(f'verify_claims("{TOWER}", files)', ReplArgs((tower,)))[1]
+    out = ran(f'verify_claims("{TOWER}", files)', tower)[1]
     assert out.count(" supported ") == 2
     source = 'audit_trace(["There are 3 apples.", "There are 4 apples."], context="There are 3 apples.", answer="9")'
-    out = ran(source, ReplArgs())[1]
+    out = ran(source)[1]
     assert "contradicts step1" in out
     assert "does not follow from the steps" in out
 
@@ -99,12 +100,12 @@ def test_detections_and_plain_values_show_as_they_should() -> None:
 
 def test_a_script_is_run_statement_by_statement(tower: str) -> None:
     source = "x = 2\nfor n in range(2):\n    print(n)\nx * 21\n_ + 1\n@staticmethod\ndef f(): return 7\nsorted(files)"
-    code, out = ran(source, ReplArgs((tower,)))
+    code, out = ran(source, tower)
     assert (code, out.split("\n")) == (0, ["0", "1", "42", "43", "['tower.md']", ""])
 
 
 def test_a_script_ends_at_its_first_failure(sandbox: bool) -> None:
-    code, out = ran("print(1)\n1/0\nprint(2)", ReplArgs(sandbox=sandbox))
+    code, out = ran("print(1)\n1/0\nprint(2)", sandbox=sandbox)
     assert code == 2
     assert "ZeroDivisionError" in out
     assert "2\n" not in out.replace("line 2", "")
@@ -112,47 +113,47 @@ def test_a_script_ends_at_its_first_failure(sandbox: bool) -> None:
 
 
 def test_what_a_user_can_fix_is_one_line() -> None:
-    assert ran('verify_claim("", "")', ReplArgs()) == (2, "InputError: the answer is empty\n")
-    code, out = ran("verify_claim(3, 'x')", ReplArgs())
+    assert ran('verify_claim("", "")') == (2, "InputError: the answer is empty\n")
+    code, out = ran("verify_claim(3, 'x')")
     assert code == 2
     assert "TypeError: verify_claim: argument 1" in out
 
 
 @pytest.mark.parametrize("source", ["1 +", "\x00", "(" * 500, "\ufeffx = "])
 def test_what_is_no_python_is_said(source: str) -> None:
-    code, out = ran(source, ReplArgs())
+    code, out = ran(source)
     assert code == 2
     assert "Error" in out
 
 
 def test_nothing_does_nothing(sandbox: bool) -> None:
-    assert ran("", ReplArgs(sandbox=sandbox)) == (0, "")
+    assert ran("", sandbox=sandbox) == (0, "")
 
 
 def test_a_script_ends_when_it_says_so() -> None:
-    assert ran("exit(7)\nprint(1)", ReplArgs()) == (7, "")
+    assert ran("exit(7)\nprint(1)") == (7, "")
 
 
 def test_the_display_is_given_back() -> None:
     before = sys.displayhook
-    ran("1", ReplArgs())
+    ran("1")
     assert sys.displayhook is before
 
 
 def test_a_model_answers_about_the_files_or_a_text(tower: str, sandbox: bool) -> None:
     source = 'print(llm("How tall?", verify=False))\nprint(llm("And this?", "The sky is blue."))'
-    out = ran(source, ReplArgs((tower,), sandbox=sandbox), ["330 metres.", "Blue."])[1]
+    out = ran(source, tower, sandbox=sandbox, replies=["330 metres.", "Blue."])[1]
     assert out == "330 metres.\nBlue.\n"
 
 
 def test_files_are_read_and_searched(tower: str, sandbox: bool) -> None:
     source = 'print(read("tower.md", 0, 9))\nprint(search("march")[0])'
-    out = ran(source, ReplArgs((tower,), sandbox=sandbox))[1]
+    out = ran(source, tower, sandbox=sandbox)[1]
     assert out == f"The tower\ntower.md:1: {TOWER}\n"
 
 
 def test_what_sandboxed_code_prints_cannot_steer_the_terminal() -> None:
-    code, out = ran("print('\\x1b]0;owned\\x07')\nraise ValueError('\\x1b[2J')", ReplArgs(sandbox=True))
+    code, out = ran("print('\\x1b]0;owned\\x07')\nraise ValueError('\\x1b[2J')", sandbox=True)
     assert code == 2
     assert "owned" in out
     assert not {"\x1b", "\x07"} & set(out)
@@ -160,7 +161,7 @@ def test_what_sandboxed_code_prints_cannot_steer_the_terminal() -> None:
 
 def test_the_sandbox_touches_nothing(tmp_path: Path) -> None:
     target = tmp_path / "made"
-    code, out = ran(f"open({str(target)!r}, 'w').write('x')", ReplArgs(sandbox=True))
+    code, out = ran(f"open({str(target)!r}, 'w').write('x')", sandbox=True)
     assert code == 2
     assert "Error" in out
     assert not target.exists()
@@ -168,7 +169,7 @@ def test_the_sandbox_touches_nothing(tmp_path: Path) -> None:
 
 def test_code_and_a_source_cannot_share_standard_input() -> None:
     with pytest.raises(InputError):
-        ran("1", ReplArgs(("-",)))
+        ran("1", "-")
 
 
 @pytest.mark.parametrize("sandboxed", [False, True], ids=["plain", "sandbox"])
@@ -179,7 +180,7 @@ def test_on_a_terminal_lines_make_statements(
     out = io.StringIO()
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         keys.send_text("for n in range(2):\r    print(n + 40)\r\r1 +\r\x03x = 41\rx + 1\r1/0\rx\r\x04")
-        code = run_repl(ReplArgs((tower,), sandbox=sandboxed), Config.load(), Console(file=out, width=120))
+        code = repl.repl([tower], sandboxed, config=Config.load(), console=Console(file=out, width=120))
     assert code == 0
     shown = out.getvalue()
     assert "verify_claim" in shown  # the greeting

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from groundwire.agent.trajectory import Event, EventKind
 from groundwire.cli.main import app
-from groundwire.cli.trajectory import run_trajectory
+from groundwire.cli.trajectory import trajectory
 from groundwire.errors import InputError
 
 CLAIM = {"id": "c1", "status": "CONTRADICTED", "flagged": True, "budget_gap": 3.5,
@@ -47,7 +47,7 @@ RUN = (
 
 def shown(path: Path, width: int = 100) -> str:
     out = io.StringIO()
-    run_trajectory(path, Console(file=out, width=width))
+    trajectory(path, console=Console(file=out, width=width))
     return out.getvalue()
 
 
@@ -77,7 +77,7 @@ def test_the_exit_code_is_that_of_the_last_answer(tmp_path: Path, events: tuple[
 
 def test_an_attempt_nobody_could_check_does_not_clear_one_that_fails(tmp_path: Path) -> None:
     path = written(tmp_path, verification(True), verification(False, "the backend is gone"))
-    assert run_trajectory(path, Console(quiet=True)) == 1
+    assert trajectory(path, console=Console(quiet=True)) == 1
 
 
 def test_json_for_programs(tmp_path: Path) -> None:
@@ -96,4 +96,4 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
     path = tmp_path / "nothing.jsonl"
     path.touch()
     with pytest.raises(InputError, match="is empty"):
-        run_trajectory(path, Console(file=io.StringIO()))
+        trajectory(path, console=Console(file=io.StringIO()))

@@ -16,7 +16,7 @@ import pytest
 from mcp.client.streamable_http import streamable_http_client
 from tests.serving import served, serving
 
-from groundwire.cli.mcp import parse_address
+from groundwire.cli.serve import parse_address
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError

@@ -13,8 +13,7 @@ import pytest
 from rich.console import Console
 from tests.scale.samples import LABELS, ROWS, TOWER
 
-from groundwire.cli.batch import BatchArgs, run_batch
-from groundwire.cli.compare import read_run
+from groundwire.cli.batch import BatchArgs, read_run, run_batch
 from groundwire.config import Config
 from groundwire.errors import BackendDown, ConfigError, InputError
 from groundwire.integrations.udf import GroundwireUDF, process_engine

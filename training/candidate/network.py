@@ -53,9 +53,7 @@ def checked_file(name: str, folder: Path = FOLDER) -> Path:
         wanted = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["sha256"][name]
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except (OSError, KeyError, ValueError) as error:
-        raise BackendDown(
-            f"the embedded model is incomplete: {error}", hint="reinstall groundwire"
-        ) from error
+        raise BackendDown(f"the embedded model is incomplete: {error}", hint="reinstall groundwire") from error
     if found != wanted:
         raise BackendDown(f"the embedded model's file {name} is damaged", hint="reinstall groundwire")
     return path
@@ -83,9 +81,7 @@ class Network:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-        self.pool = ThreadPoolExecutor(
-            max(1, min(_MAX_WORKERS, cores)), thread_name_prefix="groundwire-network"
-        )
+        self.pool = ThreadPoolExecutor(max(1, min(_MAX_WORKERS, cores)), thread_name_prefix="groundwire-network")
         self._ranks: dict[str, int] = self._tokenizer.get_vocab()
         self._top = math.log(max(3, len(self._ranks)))
 
@@ -118,9 +114,7 @@ class Network:
         shares = np.exp(pair[0] - pair[0].max())
         entailment, neutral, contradiction = (float(share) for share in shares / shares.sum())
         logits = token[0, len(first) : len(first) + len(claim_ids)]
-        tokens = tuple(
-            (start, end, float(logit)) for (start, end), logit in zip(claim.offsets, logits, strict=False)
-        )
+        tokens = tuple((start, end, float(logit)) for (start, end), logit in zip(claim.offsets, logits, strict=False))
         return Reading(entailment, neutral, contradiction, tokens)
 
 

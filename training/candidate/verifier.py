@@ -108,9 +108,7 @@ class LocalVerifier:
     def _judge(self, queries: Sequence[Query]) -> list[Estimate]:
         network = self.network()
         windows = [self._windows(query, network) for query in queries]
-        first = network.read(
-            [(found[0].text, q.claim) for q, found in zip(queries, windows, strict=True) if found]
-        )
+        first = network.read([(found[0].text, q.claim) for q, found in zip(queries, windows, strict=True) if found])
         readings: list[list[Reading]] = []
         remaining = iter(first)
         for found in windows:
@@ -141,9 +139,7 @@ class LocalVerifier:
         found = curve.probabilities(readings, coverage, numbers)
         if evidence_removed(query):
             # What merely fails to deny the claim is no reason to believe it without its evidence.
-            return Estimate.point(
-                max(curve.prior_yes, 2 * found.yes - 1), found.no * found.unsure, curve.name
-            )
+            return Estimate.point(max(curve.prior_yes, 2 * found.yes - 1), found.no * found.unsure, curve.name)
         decisive = decisive_window(found, readings, coverage)
         spans = unsupported_spans(query.claim, readings[decisive]) if found.yes < 0.5 else ()
         return Estimate.point(
@@ -158,17 +154,10 @@ class LocalVerifier:
     def numbers(self, query: Query) -> NumberCheck:
         """How the claim's numbers relate to those of the text that shares words with it."""
         rarity = self.network().rarity
-        return check_numbers(
-            query.claim, self.document(query.context).closest_text(query.claim, rarity, NUMBER_WORDS)
-        )
+        return check_numbers(query.claim, self.document(query.context).closest_text(query.claim, rarity, NUMBER_WORDS))
 
     def _reason(
-        self,
-        query: Query,
-        found: Probabilities,
-        window: Window,
-        spans: Sequence[Span],
-        numbers: NumberCheck,
+        self, query: Query, found: Probabilities, window: Window, spans: Sequence[Span], numbers: NumberCheck
     ) -> str:
         """The words that decide: the sentence that denies the claim, or the part that no source supports."""
         if found.yes >= 0.5:
@@ -226,9 +215,7 @@ def _is_content(text: str) -> bool:
 
 def _whole_words(claim: str, words: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
     """The range widened to whole words and numbers, without punctuation behind it."""
-    touched = words[
-        bisect_right(words, start, key=itemgetter(1)) : bisect_left(words, end, key=itemgetter(0))
-    ]
+    touched = words[bisect_right(words, start, key=itemgetter(1)) : bisect_left(words, end, key=itemgetter(0))]
     if touched:
         start, end = min(start, touched[0][0]), max(end, touched[-1][1])
     return start, start + len(claim[start:end].rstrip(".,;:!? "))

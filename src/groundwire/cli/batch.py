@@ -1,4 +1,4 @@
-"""`groundwire batch`: check many responses, and gate a CI job on the result.
+"""`groundwire batch`: check many responses, and gate a CI job on the result. `groundwire compare`: two such runs.
 
 Rows are streamed in and out with bounded memory, as JSON lines or Parquet. The output has exactly one report
 per input row, in the same order, with a digest of the row and the settings; that makes `--resume` safe: lines
@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
@@ -28,26 +28,28 @@ from rich.console import Console
 
 from groundwire._loop import run
 from groundwire._optional import load
-from groundwire.cli.console import ExitCode
-from groundwire.cli.options import Backend, ConfigFile, ModelName, ProfileOption, Target, command_app, settings
-from groundwire.cli.rows import STREAM, is_parquet, is_stream, read_reports, read_rows
+from groundwire.cli.console import ExitCode, print_result, stdin_bytes
+from groundwire.cli.options import AsJson, command
 from groundwire.cli.tally import BatchTally, Gate, TableFile
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.integrations.rows import CONCURRENT_ROWS, BatchRow, judge_row, judge_rows, row_digest
-from groundwire.integrations.udf import VERDICT_COLUMNS, check_on_ray, process_engine, verdict_record
-from groundwire.reports.history import FeedbackReader
+from groundwire.integrations.udf import VERDICT_COLUMNS, check_on_ray, process_engine, record_line, verdict_record
+from groundwire.reports.batch import compare_runs
+from groundwire.reports.feedback import FeedbackReader
 from groundwire.reports.tables import ParquetTable
-from groundwire.reports.terminal import progress_bar, show_batch
+from groundwire.reports.terminal import progress_bar, show_batch, show_comparison
 
-app = command_app()
 ENGINES = ("local", "ray")
+STREAM = Path("-")
+_GROUP_ROWS = 256
+"""Rows of a Parquet file in memory at once: a response with its sources may be large."""
 _REPORTS_IN_MEMORY = 1000
 """Reports per row group of a Parquet file: each has some kilobytes."""
 
 
-@app.command()
+@command("backend", "model", "target", "profile")
 def batch(
     rows: Annotated[
         Path,
@@ -72,17 +74,12 @@ def batch(
     group_by: Annotated[
         str | None, typer.Option(metavar="KEY", help="Count by this key of the input rows, such as meta.model.")
     ] = None,
-    backend: Backend = None,
-    model: ModelName = None,
-    target: Target = None,
-    profile: ProfileOption = None,
-    config: ConfigFile = None,
-) -> None:
+    *,
+    config: Config,
+) -> ExitCode:
     """Judge many responses. A row that cannot be checked is reported as such, and the rest continue."""
     gate = Gate(max_rate, junit, summary, html, table, sarif, group_by)
-    args = BatchArgs(rows, out, engine, resume, workers, gate)
-    chosen = settings(config, backend, target, profile, model=model)
-    raise typer.Exit(run_batch(args, chosen, Console(stderr=True)))
+    return run_batch(BatchArgs(rows, out, engine, resume, workers, gate), config, Console(stderr=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +148,10 @@ def _validate(args: BatchArgs) -> None:
         raise InputError("input and output are the same file", hint="choose another -o")
     if args.out.is_dir() or not args.out.parent.is_dir():
         raise InputError(f"cannot write {args.out}", hint="-o must be a file in an existing folder")
-    clash = next((path for path in args.gate.files if path.resolve() in _resolved(args.rows, args.out)), None)
+    taken = {args.rows.resolve(), args.out.resolve()}
+    clash = next((path for path in args.gate.files if path.resolve() in taken), None)
     if clash is not None:
         raise InputError(f"{clash} is the input or the output", hint="choose another file for the summary")
-
-
-def _resolved(*paths: Path) -> set[Path]:
-    return {path.resolve() for path in paths}
 
 
 @contextmanager
@@ -240,8 +234,8 @@ def _valid_bytes(out: BinaryIO, args: BatchArgs, tally: BatchTally, config: Conf
     return valid
 
 
-def _parse_report(line: bytes) -> dict[str, Any]:
-    """A line of an earlier run; raises `ValueError` if it is not a report."""
+def _parse_report(line: bytes | str) -> dict[str, Any]:
+    """A line of a run; raises `ValueError` if it is not a report."""
     found = json.loads(line)
     if not isinstance(found, dict) or not {"id", "flagged", "claims"} <= found.keys():
         raise ValueError("not a report")
@@ -280,3 +274,85 @@ def _in_processes(rows: Iterator[BatchRow], workers: int, config: Config) -> Ite
 
 def _judge_in_worker(pickled: bytes, row: BatchRow) -> str:
     return run(judge_row(process_engine(pickled), row))
+
+
+# ---- the files of a batch: rows from JSON lines or Parquet, and the reports that were written
+
+
+def is_stream(path: Path) -> bool:
+    """True for stdin, stdout, a pipe or a device, which can be read only once."""
+    return path == STREAM or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def is_parquet(path: Path) -> bool:
+    return path.suffix == ".parquet"
+
+
+def read_rows(path: Path) -> Iterator[BatchRow]:
+    """The rows of a file, numbered from 1; blank lines are skipped."""
+    lines = map(record_line, _records(path)) if is_parquet(path) else _lines(path)
+    yield from (BatchRow(number, line) for number, line in enumerate(lines, start=1))
+
+
+def read_reports(path: Path) -> Iterator[str]:
+    """The lines that a batch wrote, also those in the column `report` of a Parquet file."""
+    if is_parquet(path):
+        yield from (record["report"] for record in _records(path, ["report"]))
+    else:
+        with path.open(encoding="utf-8") as file:
+            yield from file
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with nullcontext(stdin_bytes()) if path == STREAM else path.open("rb") as file:
+        yield from (line for line in file if line.strip())
+
+
+def _records(path: Path, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    arrow = load("pyarrow", feature="Parquet", extra="pandas")
+    parquet = load("pyarrow.parquet", feature="Parquet", extra="pandas")
+    try:
+        with parquet.ParquetFile(path) as file:
+            for group in file.iter_batches(_GROUP_ROWS, columns=columns):
+                yield from group.to_pylist()
+    except arrow.ArrowException as error:
+        raise InputError(f"{path} is not a Parquet file: {error}") from None
+
+
+# ---- two runs compared
+
+_RUN_HELP = "What `groundwire batch -o` wrote."
+
+
+@command()
+def compare(
+    run1: Annotated[Path, typer.Argument(metavar="RUN1", help=f"{_RUN_HELP} The earlier run.")],
+    run2: Annotated[Path, typer.Argument(metavar="RUN2", help=f"{_RUN_HELP} The later run.")],
+    as_json: AsJson = False,
+    *,
+    console: Console,
+) -> ExitCode:
+    """Show which responses and claims changed from RUN1 to RUN2. Exit code 1 if any became flagged."""
+    found = compare_runs(read_run(run1), read_run(run2))
+    if not found.responses:
+        raise InputError(f"{run1} and {run2} have no response in common", hint="responses are matched by id")
+    shown = {**asdict(found), "p_value": round(found.p_value, 6)}
+    print_result(as_json, shown, lambda: show_comparison(found, console))
+    return ExitCode.of(bool(found.broken))
+
+
+def read_run(path: Path) -> dict[str, dict[str, Any]]:
+    """The reports of a run by id."""
+    found: dict[str, dict[str, Any]] = {}
+    try:
+        for number, line in enumerate(read_reports(path), start=1):
+            try:
+                report = _parse_report(line)
+            except (ValueError, RecursionError):
+                raise InputError(f"{path}: line {number} is not a report", hint="give the -o file of a batch") from None
+            if report["id"] in found:
+                raise InputError(f"{path}: the id {report['id']!r} occurs twice", hint="ids must be unique")
+            found[report["id"]] = report
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    return found

@@ -6,55 +6,60 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from groundwire.cli.console import open_console
-from groundwire.cli.options import Backend, ConfigFile, JsonOut, group_app, settings
+from groundwire.cli.options import JsonOut, command, group
+from groundwire.config import Config
 
-app = group_app("Measure groundwire on this machine.")
-DataFolder = Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")]
+bench = group("bench", "Measure groundwire on this machine.")
 
 
-@app.command()
+@command(parent=bench)
 def speed(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     llm: Annotated[bool, typer.Option("--llm/--no-llm", help="Also measure the LLM path.")] = True,
     data: Annotated[
         Path | None, typer.Option(envvar="GROUNDWIRE_DATA", help="Also time whole RAGTruth answers from this folder.")
     ] = None,
-) -> None:
+    *,
+    console: Console,
+) -> int:
     """Measure import time, cold start, throughput, latency, memory, cache, and calls of the LLM path."""
     from groundwire.bench.speed import run_speed
 
-    raise typer.Exit(run_speed(open_console(), as_json=as_json, llm=llm, data=data))
+    return run_speed(console, as_json=as_json, llm=llm, data=data)
 
 
-@app.command()
+@command("backend", parent=bench)
 def cards(
     file: Annotated[Path, typer.Argument(help="Contrast cards, one JSON object per line.")],
     twins: Annotated[Path | None, typer.Option(help="Edits of the cards' documents that change a label.")] = None,
     padding: Annotated[int, typer.Option(min=0, help="Number of cards to pad with unrelated documents.")] = 20,
     json_out: JsonOut = None,
-    backend: Backend = None,
-    config: ConfigFile = None,
-) -> None:
+    *,
+    config: Config,
+    console: Console,
+) -> int:
     """Measure on contrast cards: claims, the same claims over edited documents, answers, unrelated text."""
     from groundwire.bench.cards import run_cards
 
-    raise typer.Exit(run_cards(open_console(), settings(config, backend), file, twins, padding, json_out))
+    return run_cards(console, config, file, twins, padding, json_out)
 
 
-@app.command()
+@command("backend", parent=bench)
 def quality(
-    data: DataFolder = Path("../shared/data"),
+    data: Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")] = Path(
+        "../shared/data"
+    ),
     sets: Annotated[str, typer.Option(help="Only these sets, as in ragtruth,qags.")] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="Approximate number of rows per set.")] = None,
     json_out: JsonOut = None,
     oof: Annotated[Path | None, typer.Option(help="Held-out predictions for rows trained on.")] = None,
-    backend: Backend = None,
-    config: ConfigFile = None,
-) -> None:
+    *,
+    config: Config,
+    console: Console,
+) -> int:
     """Measure AUROC, F1 as shipped, calibration and spans on labelled data, next to trivial baselines."""
     from groundwire.bench.quality import Request, run_quality
 
-    request = Request(data, tuple(filter(None, sets.split(","))), limit, json_out, oof)
-    raise typer.Exit(run_quality(request, settings(config, backend), open_console()))
+    return run_quality(Request(data, tuple(filter(None, sets.split(","))), limit, json_out, oof), config, console)

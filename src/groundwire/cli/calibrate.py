@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Annotated
@@ -21,30 +21,29 @@ from rich.console import Console
 
 from groundwire._loop import run
 from groundwire.budget import wilson
-from groundwire.cli.console import ExitCode, write_atomic
-from groundwire.cli.options import Backend, ConfigFile, ModelName, ProfileOption, Store, Target, command_app, settings
-from groundwire.cli.rows import read_rows
+from groundwire.cli.batch import read_rows
+from groundwire.cli.console import write_atomic
+from groundwire.cli.options import command
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.integrations.rows import BatchRow, ParsedBatchRow, parse_row
 from groundwire.reports.feedback import open_feedback
 from groundwire.reports.terminal import progress_bar
-from groundwire.stores.feedback import ReviewedReport
 from groundwire.verdicts.conformal import TooFewRows, rank, threshold
 from groundwire.verdicts.drift import reference
 
-app = command_app()
 WINDOW = 8
 """Rows scored concurrently."""
 _THRESHOLD_SCALE = 10_000  # four digits, as reports round a risk
 _KEY = re.compile(r"^risk_threshold\s*:.*$", re.M)
 _REFERENCE_KEY = re.compile(r"^calibration\s*:.*\n?", re.M)
+_NEEDED = "rows with label 1 are needed"
 _ROUNDING_ERROR = 0.00005
 """Reports round a risk to four digits: the true one may be higher by this much."""
 
 
-@app.command()
+@command("backend", "model", "target", "profile", "store")
 def calibrate(
     rows: Annotated[
         Path | None, typer.Argument(metavar="[LABELLED.jsonl]", help="Batch rows with a label: 1 or 0.")
@@ -57,23 +56,31 @@ def calibrate(
         float | None, typer.Option(help="Guarantee it for these very rows, with this confidence.")
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Set the key in this YAML file.")] = None,
-    backend: Backend = None,
-    model: ModelName = None,
-    target: Target = None,
-    profile: ProfileOption = None,
-    store: Store = None,
-    config: ConfigFile = None,
+    *,
+    config: Config,
 ) -> None:
     """Set the operating point from labelled rows, so that false alarms stay below a rate."""
-    bound, found = (
-        FalseAlarmBound(max_fpr, confidence),
-        settings(config, backend, target, profile, store, model=model),
-    )
     if (rows is None) != from_feedback:
         raise InputError("give either labelled rows or --from-feedback")
+    bound = FalseAlarmBound(max_fpr, confidence)
     if rows is None:
-        raise typer.Exit(run_calibrate_feedback(bound, out, found))
-    raise typer.Exit(run_calibrate(rows, bound, out, found))
+        old = _read_existing(out)
+        point, notes = _from_feedback(bound, config)
+    else:
+        labelled = list(read_labelled(rows))
+        bound.require(sum(row.supported for row in labelled), "supported rows", _NEEDED)
+        old = _read_existing(out)
+        point, notes = _from_rows(labelled, bound, Groundwire(config)), []
+    # Valid YAML, so that it can be redirected to a file.
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    for line in (*notes, *_explain(point)):
+        console.print(f"# {line}")
+    if point.reference:
+        console.print(point.reference)
+    console.print(point.line)
+    if out is not None:
+        write_atomic(out, _merge(old, point, out))
+        console.print(f"# written to {out}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,16 @@ class FalseAlarmBound:
     def __str__(self) -> str:
         confidence = f" at {_percent(self.confidence)} confidence" if self.confidence else ""
         return f"≤ {_percent(self.max_fpr)}{confidence}"
+
+    def require(self, supported: int, what: str, needed: str) -> None:
+        """Raise `InputError` if so few supported responses cannot guarantee the bound."""
+        try:
+            rank(supported, self.max_fpr, self.confidence)
+        except TooFewRows as error:
+            hint = f"at least {error.needed} {needed}"
+            raise InputError(f"{supported} {what} cannot guarantee false alarms {self}", hint=hint) from None
+        except ValueError as error:
+            raise InputError(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +124,19 @@ class OperatingPoint:
     alarms: int
     unsupported: int
     caught: int
-    failed: int
     backend: str
+    failed: int = 0
     profile: str = ""
     risks: tuple[float, ...] = ()
+
+    @classmethod
+    def choose(
+        cls, bound: FalseAlarmBound, supported: Sequence[float], others: Sequence[float], backend: str
+    ) -> OperatingPoint:
+        """The lowest threshold that keeps the bound, from the risks of supported and unsupported responses."""
+        cut = round_up(threshold(supported, bound.max_fpr, bound.confidence))
+        alarms, caught = (sum(risk > cut for risk in risks) for risks in (supported, others))
+        return cls(cut, bound, len(supported), alarms, len(others), caught, backend)
 
     @property
     def reference(self) -> str:
@@ -126,29 +152,6 @@ class OperatingPoint:
         """The line of configuration, with its origin as a comment."""
         origin = f"false alarms {self.bound}, {self.supported} supported rows, backend {self.backend}"
         return f"risk_threshold: {self.risk_threshold}  # calibrated: {origin}"
-
-
-def run_calibrate(path: Path, bound: FalseAlarmBound, out: Path | None, config: Config) -> ExitCode:
-    rows = list(read_labelled(path))
-    _require_enough(sum(row.supported for row in rows), bound)
-    old = _read_existing(out)
-    engine = Groundwire(config)
-    point = find_operating_point(rows, bound, engine, Console(stderr=True))
-    _publish(point, _explain(point), out, old)
-    return ExitCode.OK
-
-
-def _publish(point: OperatingPoint, comments: Iterable[str], out: Path | None, old: str) -> None:
-    """Print the result as valid YAML, so that it can be redirected to a file, and update the file `out`."""
-    console = Console(highlight=False, soft_wrap=True)
-    for line in comments:
-        console.print(f"# {line}", markup=False)
-    if point.reference:
-        console.print(point.reference, markup=False)
-    console.print(point.line, markup=False)
-    if out is not None:
-        write_atomic(out, _merge(old, point, out))
-        console.print(f"# written to {out}", markup=False)
 
 
 def read_labelled(path: Path) -> Iterator[LabelledExample]:
@@ -169,41 +172,18 @@ def _label(row: BatchRow) -> bool:
     return bool(label)
 
 
-def _require_enough(supported: int, bound: FalseAlarmBound, failed: int = 0) -> None:
-    try:
-        rank(supported, bound.max_fpr, bound.confidence)
-    except TooFewRows as error:
-        lost = f" ({failed} rows could not be checked)" if failed else ""
-        what = f"{supported} supported rows{lost} cannot guarantee false alarms {bound}"
-        raise InputError(what, hint=f"at least {error.needed} rows with label 1 are needed") from None
-    except ValueError as error:
-        raise InputError(str(error)) from None
-
-
-def find_operating_point(
-    rows: Sequence[LabelledExample], bound: FalseAlarmBound, engine: Groundwire, console: Console
-) -> OperatingPoint:
+def _from_rows(rows: Sequence[LabelledExample], bound: FalseAlarmBound, engine: Groundwire) -> OperatingPoint:
     """Score every row with the engine and choose the lowest threshold that keeps the bound."""
-    risks = _risks(rows, engine, console)
+    risks = _risks(rows, engine)
     supported = [r for r, row in zip(risks, rows, strict=True) if r is not None and row.supported]
     others = [r for r, row in zip(risks, rows, strict=True) if r is not None and not row.supported]
     failed = len(rows) - len(supported) - len(others)
     if rows and failed == len(rows):
         raise BackendDown(f"none of the {len(rows)} rows could be checked", hint="run groundwire doctor")
-    _require_enough(len(supported), bound, failed)
-    cut = round_up(threshold(supported, bound.max_fpr, bound.confidence))
-    return OperatingPoint(
-        risk_threshold=cut,
-        bound=bound,
-        supported=len(supported),
-        alarms=sum(risk > cut for risk in supported),
-        unsupported=len(others),
-        caught=sum(risk > cut for risk in others),
-        failed=failed,
-        backend=engine.backend.name,
-        profile=engine.profile.name,
-        risks=(*supported, *others),
-    )
+    lost = f" ({failed} rows could not be checked)" if failed else ""
+    bound.require(len(supported), f"supported rows{lost}", _NEEDED)
+    point = OperatingPoint.choose(bound, supported, others, engine.backend.name)
+    return replace(point, failed=failed, profile=engine.profile.name, risks=(*supported, *others))
 
 
 def round_up(value: float) -> float:
@@ -211,10 +191,10 @@ def round_up(value: float) -> float:
     return min(1.0, ceil(value * _THRESHOLD_SCALE) / _THRESHOLD_SCALE)
 
 
-def _risks(rows: Sequence[LabelledExample], engine: Groundwire, console: Console) -> list[float | None]:
+def _risks(rows: Sequence[LabelledExample], engine: Groundwire) -> list[float | None]:
     risks: list[float | None] = []
     try:
-        with progress_bar(console) as progress:
+        with progress_bar(Console(stderr=True)) as progress:
             bar = progress.add_task("scoring", total=len(rows))
             for start in range(0, len(rows), WINDOW):
                 window = rows[start : start + WINDOW]
@@ -306,63 +286,27 @@ def _merge(old: str, point: OperatingPoint, out: Path) -> str:
 # ---- from feedback
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedRisks:
-    """Risks of supported and unsupported responses, and how many reports could not be used."""
+def _from_feedback(bound: FalseAlarmBound, config: Config) -> tuple[OperatingPoint, list[str]]:
+    """The operating point, and notes on what it rests on.
 
-    supported: list[float]
-    others: list[float]
-    undecided: int
-    other_backend: int
-
-
-def run_calibrate_feedback(bound: FalseAlarmBound, out: Path | None, config: Config) -> ExitCode:
-    old = _read_existing(out)
+    Only reports of the configured backend and profile count: risks of others are not comparable.
+    """
     with open_feedback(config) as feedback:
-        rows = _risks_by_label(feedback.reviewed(), config)
-    point = _from_feedback(rows, bound, config)
-    _publish(point, _explain_feedback(point, rows), out, old)
-    return ExitCode.OK
-
-
-def _risks_by_label(reviewed: Sequence[ReviewedReport], config: Config) -> ReviewedRisks:
-    """Only reports of the configured backend and profile count: risks of others are not comparable."""
-    ours = (config.hallucination.backend.type, config.profile)
-    own = [r for r in reviewed if (r.report.backend, r.report.profile) == ours]
+        reviewed = feedback.reviewed()
+    backend = config.hallucination.backend.type
+    own = [r for r in reviewed if (r.report.backend, r.report.profile) == (backend, config.profile)]
     risks = [(min(1.0, r.report.risk + _ROUNDING_ERROR), r.supported) for r in own if r.report.risk is not None]
     supported = [risk for risk, label in risks if label is True]
     others = [risk for risk, label in risks if label is False]
-    undecided = len(own) - len(supported) - len(others)
-    return ReviewedRisks(supported, others, undecided, len(reviewed) - len(own))
-
-
-def _from_feedback(rows: ReviewedRisks, bound: FalseAlarmBound, config: Config) -> OperatingPoint:
-    try:
-        rank(len(rows.supported), bound.max_fpr, bound.confidence)
-    except TooFewRows as error:
-        what = f"{len(rows.supported)} supported responses with feedback cannot guarantee false alarms {bound}"
-        hint = f"at least {error.needed} are needed, each with all its flags marked wrong or a claim right"
-        raise InputError(what, hint=hint) from None
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    cut = round_up(threshold(rows.supported, bound.max_fpr, bound.confidence))
-    return OperatingPoint(
-        risk_threshold=cut,
-        bound=bound,
-        supported=len(rows.supported),
-        alarms=sum(risk > cut for risk in rows.supported),
-        unsupported=len(rows.others),
-        caught=sum(risk > cut for risk in rows.others),
-        failed=0,
-        backend=config.hallucination.backend.type,
-    )
-
-
-def _explain_feedback(point: OperatingPoint, rows: ReviewedRisks) -> Iterator[str]:
-    yield "from feedback: people mark what they notice, so the rows are not a random sample,"
-    yield "and the service cannot watch whether its answers still look like them"
-    if rows.undecided:
-        yield f"{rows.undecided} responses have unmarked flags or no risk, and are left out"
-    if rows.other_backend:
-        yield f"{rows.other_backend} were checked with another backend or profile, and are left out"
-    yield from _explain(point)
+    needed = "are needed, each with all its flags marked wrong or a claim right"
+    bound.require(len(supported), "supported responses with feedback", needed)
+    notes = [
+        "from feedback: people mark what they notice, so the rows are not a random sample,",
+        "and the service cannot watch whether its answers still look like them",
+    ]
+    undecided, foreign = len(own) - len(supported) - len(others), len(reviewed) - len(own)
+    if undecided:
+        notes.append(f"{undecided} responses have unmarked flags or no risk, and are left out")
+    if foreign:
+        notes.append(f"{foreign} were checked with another backend or profile, and are left out")
+    return OperatingPoint.choose(bound, supported, others, backend), notes

@@ -4,103 +4,95 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from io import BytesIO
 from itertools import count
 from pathlib import Path, PurePath
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.live import Live
 from rich.text import Text
 
 from groundwire._loop import run
+from groundwire.agent.checkpoint import is_uncertain
 from groundwire.agent.orchestrator import AgentResult, Orchestrator
-from groundwire.agent.trajectory import Cost, Event, EventHandler, Recorder, Trajectory
-from groundwire.cli.chat_view import ChatView
-from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes, write_atomic
-from groundwire.cli.options import Backend, ConfigFile, Files, KnowledgeBase, Model, Provider, command_app, settings
-from groundwire.cli.prompt import ReadLine, is_interactive, read_from_pipe, read_from_terminal
+from groundwire.agent.trajectory import Cost, Event, EventHandler, EventKind, Recorder, Trajectory
+from groundwire.cli.console import (
+    ExitCode,
+    InputReader,
+    ReadLine,
+    is_interactive,
+    print_line,
+    read_from_pipe,
+    read_from_terminal,
+    safe_stdout,
+    write_atomic,
+)
+from groundwire.cli.options import Backend, Files, KnowledgeBase, Model, Provider, Setting, command, setting
 from groundwire.cli.trajectory import show_trajectory
-from groundwire.config import Config
+from groundwire.config import Config, VerificationConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import STRONGER_MODEL_HINT, Generator, is_local, open_chat_model
-from groundwire.reports.history import remember_report
+from groundwire.reports.feedback import remember_report
 from groundwire.reports.json import report_object
-from groundwire.reports.plaintext import feedback_line
-from groundwire.reports.terminal import show_report
-from groundwire.retrieval.load import load_sources
+from groundwire.reports.parse import report_from
+from groundwire.reports.plaintext import feedback_line, shorten, split_at_spans
+from groundwire.reports.terminal import marked_text, show_report
 from groundwire.streaming.output import VERIFIER
 from groundwire.text.controls import sanitize
-from groundwire.types import HallucinationReport, OutputCheck, Source, Turn
+from groundwire.types import ClaimKind, ClaimVerification, HallucinationReport, OutputCheck, Source, Turn
 
-app = command_app()
 PROMPT = "> "
 
 
-@app.command()
+_BACKEND_KEYS = "hallucination.backend.type verification.verification_model"
+
+
+@command(
+    mode=setting("verification.mode", help="full, sample or critical_only: what is verified."),
+    on_failure=setting("verification.on_failure", help="flag, retry or ask."),
+    backend=Setting(_BACKEND_KEYS, Backend),
+)
 def chat(
     files: Files = None,
     question: Annotated[str | None, typer.Option("-q", "--question", help="Ask this and exit.")] = None,
     provider: Provider = None,
     model: Model = None,
-    mode: Annotated[str | None, typer.Option(help="full, sample or critical_only: what is verified.")] = None,
-    on_failure: Annotated[str | None, typer.Option(help="flag, retry or ask.")] = None,
     kb: KnowledgeBase = None,
     simple: Annotated[bool, typer.Option("--simple", help="Start without verification.")] = False,
     trajectory: Annotated[Path | None, typer.Option(help="Append the events to this file.")] = None,
-    backend: Backend = None,
-    config: ConfigFile = None,
-) -> None:
+    *,
+    config: Config,
+    console: Console,
+    generator: Generator | None = None,
+) -> ExitCode:
     """Talk with a language model whose answers are verified against files; /help lists the commands."""
-    args = ChatArgs(tuple(files or ()), question, provider, model, kb, simple, trajectory)
-    found = with_verification(settings(config, backend), mode, on_failure, backend)
-    raise typer.Exit(run_chat(args, found, open_console()))
-
-
-@dataclass(frozen=True, slots=True)
-class ChatArgs:
-    files: tuple[str, ...] = ()
-    question: str | None = None
-    provider: str | None = None
-    model: str | None = None
-    kb: str | None = None
-    simple: bool = False
-    trajectory: Path | None = None
-
-
-def run_chat(args: ChatArgs, config: Config, console: Console, generator: Generator | None = None) -> ExitCode:
-    """Chat until the end of input, or answer the one question that is given. `generator` is for tests."""
-    if "-" in args.files and args.question is None:
+    if "-" in (files or ()) and question is None:
         raise InputError("stdin cannot be both a source and the questions", hint="give -q")
-    model = generator or open_chat_model(config, args.provider, args.model)
-    session = ChatSession(
-        config, Groundwire(config, backend=config.verification.backend), model, console, simple=args.simple
-    )
-    interactive = args.question is None and is_interactive()
+    writer = generator or open_chat_model(config, provider, model)
+    engine = Groundwire(config, backend=config.verification.backend)
+    session = ChatSession(config, engine, writer, console, simple=simple)
+    interactive = question is None and is_interactive()
     try:
-        with safe_stdout(), Recorder(args.trajectory) if args.trajectory else nullcontext() as session.record:
-            _prepare(session, args)
-            if args.question is not None:
-                session.ask(args.question)
+        with safe_stdout(), Recorder(trajectory) if trajectory else nullcontext() as session.record:
+            session.add_sources(InputReader(config).sources(files, session.say))
+            if kb is not None:
+                run_slash_command(session, f"/kb {kb}")
+            if question is not None:
+                session.ask(question)
+            elif interactive:
+                _greet(session)
+                converse(session, read_from_terminal(config, "chat", complete_command))
             else:
-                _greet(session, interactive)
-                converse(session, _reader(config, console, interactive))
+                converse(session, read_from_pipe(sys.stdin, partial(print_line, console)))
     finally:
         session.close()
     return ExitCode.OK if interactive else session.worst
-
-
-def with_verification(config: Config, mode: str | None, on_failure: str | None, backend: str | None = None) -> Config:
-    """The configuration with the verification options of the command line."""
-    given = {"mode": mode, "on_failure": on_failure, "verification_model": backend}
-    changes = {name: value for name, value in given.items() if value is not None}
-    before = config.verification.model_dump(exclude_unset=True)
-    return config.changed(verification={**before, **changes}) if changes else config
 
 
 def converse(session: ChatSession, read: ReadLine) -> None:
@@ -126,17 +118,7 @@ def _handle_line(session: ChatSession, line: str) -> None:
         session.console.print()
 
 
-def _prepare(session: ChatSession, args: ChatArgs) -> None:
-    if args.files:
-        limit = session.config.limits.max_source_bytes
-        session.add_sources(load_sources(args.files, stdin=stdin_bytes(), max_bytes=limit, report=session.say))
-    if args.kb is not None:
-        run_slash_command(session, f"/kb {args.kb}")
-
-
-def _greet(session: ChatSession, interactive: bool) -> None:
-    if not interactive:
-        return
+def _greet(session: ChatSession) -> None:
     count = len(session.sources)
     about = f"{count} source{'' if count == 1 else 's'}" if count else "no sources: /sources FILE adds one"
     session.say(f"{session.generator.name} · {about} · /help")
@@ -145,15 +127,130 @@ def _greet(session: ChatSession, interactive: bool) -> None:
     session.console.print()
 
 
-def _reader(config: Config, console: Console, interactive: bool) -> ReadLine:
-    if interactive:
-        return read_from_terminal(config, "chat", complete_command)
-    return read_from_pipe(sys.stdin, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
-
-
 def complete_command(prefix: str) -> list[str]:
     """The slash commands that begin with the prefix."""
-    return [name for name in (f"/{command}" for command in COMMANDS) if prefix and name.startswith(prefix)]
+    return [f"/{name}" for name in COMMANDS if prefix and f"/{name}".startswith(prefix)]
+
+
+# ---- the display: tokens as they arrive, the answer with unsupported parts marked, one verdict line
+
+_SCREEN_MARGIN = 3
+"""Lines left free below the growing answer, for the prompt and the verdict."""
+_TAIL_CHARS = 8000
+"""Characters of a growing answer that are wrapped on every refresh: more than a screen holds."""
+_LINE_CHARS = 200
+"""Length of a claim or a reason on one line."""
+
+
+class ChatView:
+    """Shows one answer at a time. Events arrive on another thread than the one that waits for the answer."""
+
+    def __init__(self, console: Console, settings: VerificationConfig) -> None:
+        self.console = console
+        self._settings = settings
+        self._words = ""
+        self._draft = ""
+        self._verification: Mapping[str, Any] = {}
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """Show the tokens as they arrive, and erase them when the block ends."""
+        self._words = self._draft = ""
+        self._verification = {}
+        if not self.console.is_terminal:
+            yield
+            return
+        try:
+            with Live(console=self.console, get_renderable=self._tail, transient=True, refresh_per_second=12):
+                yield
+        except KeyboardInterrupt:
+            if self._words:
+                self.console.print(Text(sanitize(self._words), style="dim"))
+            raise
+
+    def on_event(self, event: Event) -> None:
+        """Show an event of the orchestrator. Recursive calls of the model are left to the trajectory."""
+        if event.depth:
+            return
+        data: Mapping[str, Any] = event.data
+        if event.kind is EventKind.TOKEN:
+            self._words += data["text"]
+        elif event.kind is EventKind.ANSWER:
+            self._words, self._draft = "", data["text"]
+        elif event.kind is EventKind.VERIFICATION:
+            self._verification = data
+        elif event.kind in _SHOWN_FIELDS:
+            self._words = ""
+            self._show_step(event.kind, data)
+
+    def _show_step(self, kind: EventKind, data: Mapping[str, Any]) -> None:
+        if kind is EventKind.RETRY:
+            self._show_draft()
+            what = f"↻ asked again with the evidence, {data['attempt']} of {self._settings.max_retries}"
+            self.console.print(Text(what, style="yellow"))
+            self.console.print()
+            return
+        text = str(data.get(_SHOWN_FIELDS[kind]) or "").strip()
+        if text:
+            self.console.print(Text(f"· {kind.value}: {shorten(text, _LINE_CHARS)}", style="dim"))
+
+    def _show_draft(self) -> None:
+        data = self._verification.get("report")
+        report = report_from(data, self._draft) if data else None
+        failed = set(self._verification.get("uncertain", ()))
+        self._show(self._draft, report, [c for c in report.claims if c.claim_id in failed] if report else [])
+
+    def show_outcome(self, outcome: AgentResult) -> None:
+        """Print the final answer with its verdict."""
+        report = outcome.report
+        failed = [c for c in report.claims if is_uncertain(c, self._settings)] if report else []
+        self._show(outcome.answer or "(no answer)", report, failed)
+        if report is not None and report.claims:
+            self.console.print(verdict_line(report, len(failed), outcome.retries))
+        for words in (outcome.skipped and f"not verified: {outcome.skipped}", outcome.stopped):
+            if words:
+                self.console.print(Text(words, style="dim"))
+        if outcome.error:
+            print_line(self.console, f"could not be verified: {outcome.error}", "yellow")
+        if outcome.asked:
+            print_line(self.console, f"{outcome.asked} (/again)", "yellow")
+
+    def _show(self, answer: str, report: HallucinationReport | None, failed: Sequence[ClaimVerification]) -> None:
+        pieces = split_at_spans(sanitize(answer), report.spans if report else ())
+        self.console.print(marked_text(pieces, self.console), soft_wrap=not self.console.is_terminal)
+        for claim in failed:
+            line = Text().append(f"✗ {claim.claim_id} {claim.status.words}  ", style="red")
+            line.append(shorten(claim.claim_text, _LINE_CHARS))
+            line.append(f"  {shorten(claim.reason, _LINE_CHARS)}", style="dim")
+            self.console.print(line, soft_wrap=not self.console.is_terminal)
+
+    def _tail(self) -> Text:
+        """The last lines of the growing answer, as many as fit on the screen."""
+        words = Text(sanitize(self._words[-_TAIL_CHARS:]), style="dim")
+        lines = words.wrap(self.console, max(10, self.console.width))
+        room = max(1, self.console.height - _SCREEN_MARGIN)
+        return Text("\n").join(lines[-room:]) if words.plain else Text("…", style="dim")
+
+
+_SHOWN_FIELDS = {
+    EventKind.CODE: "code",
+    EventKind.OUTPUT: "error",
+    EventKind.STOPPED: "reason",
+    EventKind.RETRY: "guidance",
+}
+
+
+def verdict_line(report: HallucinationReport, failed: int, retries: int = 0) -> Text:
+    """How many claims there are, how many were verified and failed, and the risk of the answer."""
+    verified = report.total_claims
+    total = verified + sum(claim.kind is ClaimKind.ASSERTION for claim in report.skipped)
+    claims = f"{total} claim{'' if total == 1 else 's'}"
+    checked = "" if verified == total else f", {verified} verified"
+    risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
+    style = "red" if failed else "yellow" if report.flagged is None else "green"
+    retried = f" · after {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
+    summary = f"{'✗' if failed else '✓'} {claims}{checked}, {failed} flagged"
+    return Text().append(summary, style=f"bold {style}").append(f" · risk {risk}{retried}", style="dim")
 
 
 # ---- the session
@@ -218,10 +315,10 @@ class ChatSession:
         if check.flagged:
             self.worst = ExitCode.FLAGGED
             lines = check.feedback.splitlines()[1:-1]
-            self.say("\n".join(["✗ not supported by the conversation:", *map(sanitize, lines)]), "red")
+            self.say("\n".join(["✗ not supported by the conversation:", *lines]), "red")
         elif check.flagged is None:
             self.worst = self.worst or ExitCode.COULD_NOT_CHECK
-            self.say(f"the output was not verified: {sanitize(check.reason)}", "yellow")
+            self.say(f"the output was not verified: {check.reason}", "yellow")
         else:
             self.say("✓ supported by the conversation", "green")
 
@@ -234,7 +331,7 @@ class ChatSession:
         except GroundwireError as error:
             self.record = None
             self.worst = self.worst or ExitCode.COULD_NOT_CHECK
-            self.say(f"groundwire: recording stopped: {sanitize(str(error))}", "yellow")
+            self.say(f"groundwire: recording stopped: {error}", "yellow")
 
     @property
     def before(self) -> list[Turn]:
@@ -289,7 +386,7 @@ class ChatSession:
             return
         for flag in found.flags:
             self.worst = ExitCode.FLAGGED
-            self.say(f"✗ {flag.type.value}  {sanitize(flag.content)}  {sanitize(flag.evidence)}", "red")
+            self.say(f"✗ {flag.type.value}  {flag.content}  {flag.evidence}", "red")
         if not found.flags:
             self.say("✓ no contradiction with the knowledge base or the conversation", "green")
 
@@ -301,7 +398,7 @@ class ChatSession:
         return run(self.engine.check(text, self.sources, question=question, history=before, kb=self.kb))
 
     def say(self, message: str, style: str = "dim") -> None:
-        self.console.print(Text(message, style=style), soft_wrap=True)
+        print_line(self.console, message, style)
 
     def close(self) -> None:
         run(self.engine.aclose())
@@ -314,7 +411,7 @@ def ask_or_report(session: ChatSession, question: str, config: Config | None = N
         session.ask(question, config)
     except GroundwireError as error:
         session.worst = session.worst or ExitCode.COULD_NOT_CHECK
-        session.say(f"groundwire: {sanitize(str(error))}", "yellow")
+        session.say(f"groundwire: {error}", "yellow")
 
 
 # ---- slash commands
@@ -330,14 +427,14 @@ class SlashCommand:
 def run_slash_command(session: ChatSession, line: str) -> None:
     """Run a command. Errors are reported in one line and do not end the chat."""
     name, _, argument = line[1:].strip().partition(" ")
-    command = COMMANDS.get(name.lower())
-    if command is None:
-        session.say(f"there is no /{sanitize(name)}: see /help; // begins a question with a slash")
+    found = COMMANDS.get(name.lower())
+    if found is None:
+        session.say(f"there is no /{name}: see /help; // begins a question with a slash")
         return
     try:
-        command.run(session, argument.strip())
+        found.run(session, argument.strip())
     except GroundwireError as error:
-        session.say(f"groundwire: {sanitize(str(error))}", "yellow")
+        session.say(f"groundwire: {error}", "yellow")
 
 
 def _verify(session: ChatSession, argument: str) -> None:
@@ -360,12 +457,11 @@ def _simple(session: ChatSession, _: str) -> None:
 
 def _sources(session: ChatSession, argument: str) -> None:
     if argument:
-        if not Path(argument).expanduser().exists():  # load_sources would take a typo for a text
-            raise InputError(f"{sanitize(argument)} does not exist")
-        limit = session.config.limits.max_source_bytes
-        session.add_sources(load_sources([argument], stdin=BytesIO(), max_bytes=limit, report=session.say))
+        if not Path(argument).expanduser().exists():  # a typo would be taken for a text, and '-' for stdin
+            raise InputError(f"{argument} does not exist")
+        session.add_sources(InputReader(session.config).sources([argument], session.say))
     for name, text in session.files.items():
-        session.say(f"{sanitize(name)}  {len(text):,} characters", "default")
+        session.say(f"{name}  {len(text):,} characters", "default")
     if not session.sources:
         session.say("there are no sources: /sources FILE adds one")
 
@@ -376,7 +472,7 @@ def _kb(session: ChatSession, argument: str) -> None:
     elif argument:
         run(session.engine.detect("Nothing yet.", kb=argument))  # raises now if it cannot be opened
         session.kb = argument
-    session.say(f"answers are checked against {sanitize(session.kb)}" if session.kb else "there is no knowledge base")
+    session.say(f"answers are checked against {session.kb}" if session.kb else "there is no knowledge base")
 
 
 def _trace(session: ChatSession, argument: str) -> None:
@@ -438,7 +534,7 @@ def _mark(session: ChatSession, argument: str, *, right: bool) -> None:
     if session.report is None or not claim:
         raise InputError("name a claim", hint="as in /wrong c1 WHY; /verify lists them")
     feedback = add_feedback(*claim_of_report(session.report, claim), right, note, session.config)
-    session.say(sanitize(feedback_line(feedback)), "cyan")
+    session.say(feedback_line(feedback), "cyan")
 
 
 def _quit(session: ChatSession, _: str) -> None:
@@ -446,15 +542,15 @@ def _quit(session: ChatSession, _: str) -> None:
 
 
 def _help(session: ChatSession, _: str) -> None:
-    for command in COMMANDS.values():
-        session.say(f"{command.usage:<24}{command.help}", "default")
+    for one in COMMANDS.values():
+        session.say(f"{one.usage:<24}{one.help}", "default")
     session.say("Ctrl-C stops an answer, Ctrl-D ends the chat; // begins a question with a slash")
 
 
 def _write(session: ChatSession, name: str, text: str) -> None:
     path = Path(name).expanduser()
     write_atomic(path, text)
-    session.say(f"written to {sanitize(str(path))}")
+    session.say(f"written to {path}")
 
 
 COMMANDS = {

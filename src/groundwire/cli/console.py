@@ -1,22 +1,33 @@
-"""Exit codes and standard streams: closed stdin, a pipe whose reader left, a full disk."""
+"""The terminal: exit codes, standard streams that may be closed or full, and lines that a user types."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
+from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.text.controls import json_text, sanitize
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.history import History
+
+    from groundwire.types import Source, Turn
 
 RICH_DEFAULT_WIDTH = 80
 """Columns that Rich assumes if the output is not a terminal and COLUMNS is not set."""
@@ -69,9 +80,65 @@ def print_json(value: object, indent: int | None = 2) -> None:
     sys.stdout.write(json_text(value, indent) + "\n")
 
 
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """Print a line without control characters, which the terminal wraps: a copied line stays whole."""
+    console.print(Text(sanitize(text), style=style), soft_wrap=True)
+
+
+def print_table(console: Console, heads: Sequence[str], rows: Iterable[Iterable[object]], empty: str = "") -> None:
+    """Print a table without lines; lists are joined, None is an empty cell. `empty` is printed if there are no rows."""
+    table = Table(*heads, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(sanitize(_cell(value))) for value in row))
+    console.print(table if table.row_count else empty)
+
+
+def _cell(value: object) -> str:
+    return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def print_result(as_json: bool, value: object, show: Callable[[], None]) -> None:
+    """Print a result: as JSON, or as `show` prints it."""
+    with safe_stdout():
+        print_json(value) if as_json else show()
+
+
 def stdin_bytes() -> BinaryIO:
     """Standard input; empty if the shell closed it."""
     return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
+
+
+class InputReader:
+    """Reads what arguments name: a file, a folder, '-' for stdin, or the text itself.
+
+    `inputs` are the arguments by name, of which only one may be stdin.
+    """
+
+    def __init__(self, config: Config, **inputs: str | Sequence[str] | None) -> None:
+        self._max_bytes = config.limits.max_source_bytes
+        named = [name for value in inputs.values() for name in ([value] if isinstance(value, str) else value or ())]
+        if named.count("-") > 1:
+            *others, last = inputs
+            raise InputError(f"only one of {', '.join(others)} and {last} can be read from stdin")
+
+    def text(self, name: str) -> str:
+        from groundwire.retrieval.load import load_answer
+
+        return load_answer(name, stdin=stdin_bytes(), max_bytes=self._max_bytes)
+
+    def sources(self, names: Sequence[str] | None, report: Callable[[str], None] = warn) -> list[Source]:
+        """The sources; none if none is named. `report` gets a message for each unreadable file of a folder."""
+        from groundwire.retrieval.load import load_sources
+
+        if not names:
+            return []
+        return load_sources(names, stdin=stdin_bytes(), max_bytes=self._max_bytes, report=report)
+
+    def history(self, name: str | None) -> tuple[Turn, ...]:
+        """The turns of a conversation; none if it is not named."""
+        from groundwire.retrieval.history import parse_history
+
+        return () if name is None else parse_history(self.text(name))
 
 
 @contextmanager
@@ -122,3 +189,102 @@ def write_atomic(path: Path, text: str | Iterable[str], mode: int = 0o644) -> No
             raise
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+# ---- lines that a user types: with history and completion on a terminal, plain from a pipe
+
+ReadLine = Callable[[str], str | None]
+"""Shows a prompt and returns a line, or None at the end of input. Ctrl-C raises `KeyboardInterrupt`."""
+Complete = Callable[[str], Iterable[str]]
+"""Returns the completions of the word before the cursor."""
+_WORD = re.compile(r"[\w./]+$")
+
+
+def is_interactive() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def read_from_pipe(stream: TextIO | None, echo: Callable[[str], None]) -> ReadLine:
+    """Read lines from a pipe. Each is echoed after its prompt, so that the output reads as a conversation."""
+
+    def read(prompt: str) -> str | None:
+        line = stream.readline() if stream is not None else ""
+        if not line:
+            return None
+        echo(f"{prompt}{line.rstrip()}")
+        return line.rstrip("\r\n")
+
+    return read
+
+
+def read_from_terminal(config: Config, name: str, complete: Complete, **options: Any) -> ReadLine:
+    """Read lines with prompt_toolkit if it is installed, else with readline.
+
+    `name` selects the history file; `options` are passed to prompt_toolkit's session.
+    """
+    if find_spec("prompt_toolkit") is None:
+        return _with_readline(complete)
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+
+    session: PromptSession[str] = PromptSession(
+        history=_history(config, name),
+        auto_suggest=AutoSuggestFromHistory(),
+        completer=completer(complete),
+        complete_while_typing=False,
+        **options,
+    )
+
+    def read(prompt: str) -> str | None:
+        try:
+            return session.prompt(prompt)
+        except EOFError:
+            return None
+
+    return read
+
+
+def completer(complete: Complete) -> Completer:
+    """A prompt_toolkit completer around a function."""
+    from prompt_toolkit.completion import Completer, Completion
+
+    class WordCompleter(Completer):
+        def get_completions(self, document: Any, complete_event: Any) -> Iterator[Completion]:  # noqa: ARG002
+            word = _WORD.search(document.text_before_cursor)
+            prefix = word[0] if word else ""
+            for found in complete(prefix):
+                yield Completion(found, start_position=-len(prefix))
+
+    return WordCompleter()
+
+
+def _history(config: Config, name: str) -> History:
+    """The history file next to the cache, readable by its owner only; in memory if there is no cache path."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    if not config.store.cache_path:
+        return InMemoryHistory()
+    try:
+        path = Path(config.store.cache_path).expanduser().parent / f"{name}.history"
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except (OSError, RuntimeError):
+        return InMemoryHistory()
+    return FileHistory(str(path))
+
+
+def _with_readline(complete: Complete) -> ReadLine:
+    if find_spec("readline") is not None:
+        import readline
+
+        readline.set_completer(lambda text, n: next(iter(list(complete(text))[n:]), None))
+        readline.set_completer_delims(" \t\n()[]{}=,'\"")
+        readline.parse_and_bind("tab: complete")
+
+    def read(prompt: str) -> str | None:
+        try:
+            return input(prompt)
+        except EOFError:
+            return None
+
+    return read

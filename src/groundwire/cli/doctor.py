@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Literal
 
 import httpx
-import typer
 from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from groundwire._loop import run
-from groundwire.cli.console import ExitCode, open_console, safe_stdout
-from groundwire.cli.options import Backend, ConfigFile, command_app, settings
+from groundwire.cli.console import ExitCode, safe_stdout
+from groundwire.cli.options import command
 from groundwire.config import BackendName, Config, OpenAIConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, MissingExtra
@@ -28,7 +27,6 @@ from groundwire.types import Estimate, Query
 from groundwire.verdicts.drift import open_monitor
 from groundwire.version import __version__
 
-app = command_app()
 State = Literal["ok", "off", "warn", "bad"]
 _MARK = {"ok": ("✓", "green"), "off": ("·", "dim"), "warn": ("!", "bold yellow"), "bad": ("✗", "bold red")}
 _TIMEOUT_SECONDS = 3.0
@@ -44,12 +42,6 @@ EXTRAS = {
 """The extras a user can install, each with the module that proves it."""
 
 
-@app.command()
-def doctor(backend: Backend = None, config: ConfigFile = None) -> None:
-    """Show what is configured and installed, and try it. Exit code 3 if something of it does not work."""
-    raise typer.Exit(run_doctor(settings(config, backend), open_console()))
-
-
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
     subject: str
@@ -57,8 +49,9 @@ class DoctorFinding:
     detail: str
 
 
-def run_doctor(config: Config, console: Console) -> ExitCode:
-    """Exit code 3 if something that is configured or installed does not work."""
+@command("backend")
+def doctor(*, config: Config, console: Console) -> ExitCode:
+    """Show what is configured and installed, and try it. Exit code 3 if something of it does not work."""
     table = Table(box=None, show_header=False, pad_edge=False)
     findings = list(diagnose(config))
     for finding in findings:

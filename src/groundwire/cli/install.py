@@ -1,6 +1,9 @@
 """`groundwire install`: connect a coding assistant by an MCP entry, a hook at the end of turns, instructions.
 
-What was in the files before is kept in `.groundwire/`, so that `uninstall` can restore it byte for byte.
+What was in the files before is kept in `.groundwire/`, so that `uninstall` can restore it byte for byte. `groundwire
+hook` is what the assistant runs at the end of a turn: it reads the assistant's JSON on stdin and compares the last
+answer with the files and tool results of its transcript. Only a clear contradiction blocks the turn; what cannot be
+checked passes, with a line on stderr.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 from enum import StrEnum
@@ -18,11 +21,18 @@ from typing import Annotated, Any
 
 import typer
 
-from groundwire.cli.console import write_atomic
-from groundwire.cli.options import command_app
-from groundwire.errors import InputError
+from groundwire._loop import run
+from groundwire.actions.judge import check_answer
+from groundwire.actions.transcript import TranscriptEvent, ledger_of, read_events
+from groundwire.cli.console import stdin_bytes, warn, write_atomic
+from groundwire.cli.options import Backend, ConfigFile, command, settings
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError, InputError
+from groundwire.streaming.protocol import is_clear_contradiction
+from groundwire.traces.steps import from_events
+from groundwire.types import ActionStatus
 
-app = command_app()
 NAME = "groundwire"
 INSTRUCTIONS = """\
 Before you present an answer that rests on files or documents, call the tool `check` of the MCP server
@@ -55,40 +65,39 @@ class FileEdit:
     remove: Callable[[str], str]
 
 
-def _json_edit(path: str, *entries: tuple[tuple[str, ...], Any]) -> FileEdit:
-    """Entries of a JSON object: a key of an object is set, an item of a list is appended."""
-    return FileEdit(path, partial(_add_json, path, entries), partial(_remove_json, path, entries))
+def _json_edit(path: str, ours: dict[str, Any]) -> FileEdit:
+    """Our part of a JSON object."""
+
+    def edit(change: Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]], text: Text) -> str:
+        return json.dumps(change(_parse(path, text), ours), indent=2, ensure_ascii=False) + "\n"
+
+    return FileEdit(path, partial(edit, _merge), partial(edit, _without))
 
 
-def _add_json(path: str, entries: tuple[tuple[tuple[str, ...], Any], ...], text: Text) -> str:
-    data = _parse(path, text)
-    for keys, value in entries:
-        place = data
-        for key in keys[:-1]:
-            place = place.setdefault(key, {})
-        if isinstance(value, list):
-            held = place.setdefault(keys[-1], [])
-            held += [item for item in value if item not in held]
-        else:
-            place.setdefault(keys[-1], value)
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+def _merge(data: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Set keys that are missing and append items that are missing; an entry of our name is left as it is."""
+    for key, value in ours.items():
+        if key not in data:
+            data[key] = value
+        elif isinstance(value, list):
+            data[key] = data[key] + [item for item in value if item not in data[key]]
+        elif isinstance(value, dict) and key != NAME:
+            data[key] = _merge(data[key], value)
+    return data
 
 
-def _remove_json(path: str, entries: tuple[tuple[tuple[str, ...], Any], ...], text: str) -> str:
-    data = _parse(path, text)
-    for keys, value in entries:
-        places = [data]
-        for key in keys[:-1]:
-            places.append(places[-1].get(key, {}))
-        held = places[-1].get(keys[-1])
-        if isinstance(value, list) and isinstance(held, list):
-            places[-1][keys[-1]] = [item for item in held if item not in value]
-        elif held == value:
-            del places[-1][keys[-1]]
-        for place, key in zip(reversed(places), reversed(keys), strict=True):
-            if not place.get(key, True):
-                del place[key]
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+def _without(data: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove our keys and items, and what is empty without them."""
+    for key, value in ours.items():
+        held = data.get(key)
+        if held == value:
+            held = None
+        elif isinstance(value, list) and isinstance(held, list):
+            held = [item for item in held if item not in value]
+        elif isinstance(value, dict) and isinstance(held, dict) and key != NAME:
+            held = _without(held, value)
+        data[key] = held
+    return {key: value for key, value in data.items() if key not in ours or value}
 
 
 def _parse(path: str, text: Text) -> dict[str, Any]:
@@ -126,12 +135,8 @@ def _toml_edit(path: str) -> FileEdit:
     return FileEdit(path, add, block.remove)
 
 
-def _hook(assistant: Assistant) -> dict[str, Any]:
-    return {"type": "command", "command": f"{NAME} hook --for {assistant}", "timeout": 60}
-
-
-def _group(assistant: Assistant) -> list[dict[str, Any]]:
-    return [{"hooks": [_hook(assistant)]}]
+def _hook(assistant: Assistant, timeout: int = 60) -> list[dict[str, Any]]:
+    return [{"hooks": [{"type": "command", "command": f"{NAME} hook --for {assistant}", "timeout": timeout}]}]
 
 
 def _instructions(path: str, head: str = "") -> FileEdit:
@@ -142,21 +147,20 @@ _A = Assistant
 _COPILOT_HOOK = {"type": "command", "bash": f"{NAME} hook --for copilot", "timeoutSec": 60}
 EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
     _A.CLAUDE_CODE: (
-        _json_edit(".mcp.json", (("mcpServers", NAME), _SERVER)),
-        _json_edit(".claude/settings.json", (("hooks", "Stop"), _group(_A.CLAUDE_CODE))),
+        _json_edit(".mcp.json", {"mcpServers": {NAME: _SERVER}}),
+        _json_edit(".claude/settings.json", {"hooks": {"Stop": _hook(_A.CLAUDE_CODE)}}),
         _instructions("CLAUDE.md"),
     ),
     _A.CODEX: (
         _toml_edit(".codex/config.toml"),
-        _json_edit(".codex/hooks.json", (("hooks", "Stop"), _group(_A.CODEX))),
+        _json_edit(".codex/hooks.json", {"hooks": {"Stop": _hook(_A.CODEX)}}),
         _instructions("AGENTS.md"),
     ),
     _A.CURSOR: (
-        _json_edit(".cursor/mcp.json", (("mcpServers", NAME), _SERVER)),
+        _json_edit(".cursor/mcp.json", {"mcpServers": {NAME: _SERVER}}),
         _json_edit(
             ".cursor/hooks.json",
-            (("version",), 1),
-            (("hooks", "stop"), [{"command": f"{NAME} hook --for cursor", "loop_limit": 2}]),
+            {"version": 1, "hooks": {"stop": [{"command": f"{NAME} hook --for cursor", "loop_limit": 2}]}},
         ),
         # A rule of Cursor begins with its properties, so the file is ours as a whole.
         FileEdit(
@@ -168,14 +172,13 @@ EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
     _A.GEMINI: (
         _json_edit(
             ".gemini/settings.json",
-            (("mcpServers", NAME), _SERVER),
-            (("hooks", "AfterAgent"), [{"hooks": [_hook(_A.GEMINI) | {"timeout": 60_000}]}]),
+            {"mcpServers": {NAME: _SERVER}, "hooks": {"AfterAgent": _hook(_A.GEMINI, timeout=60_000)}},
         ),
         _instructions("GEMINI.md"),
     ),
     _A.COPILOT: (
-        _json_edit(".vscode/mcp.json", (("servers", NAME), {"type": "stdio", **_SERVER})),
-        _json_edit(".github/hooks/groundwire.json", (("version",), 1), (("hooks", "agentStop"), [_COPILOT_HOOK])),
+        _json_edit(".vscode/mcp.json", {"servers": {NAME: {"type": "stdio", **_SERVER}}}),
+        _json_edit(".github/hooks/groundwire.json", {"version": 1, "hooks": {"agentStop": [_COPILOT_HOOK]}}),
         _instructions(".github/copilot-instructions.md"),
     ),
 }
@@ -184,7 +187,7 @@ Folder = Annotated[Path, typer.Option("--folder", help="The project's folder.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")]
 
 
-@app.command()
+@command()
 def install(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = False) -> None:
     """Write the MCP entry, the hook and the instructions of a coding assistant into a project."""
     record = _record_path(folder, assistant)
@@ -195,8 +198,9 @@ def install(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = Fal
     _apply(folder, before, after, dry_run=dry_run)
 
 
-def uninstall_from(folder: Path, assistant: Assistant, *, dry_run: bool = False) -> None:
-    """Restore the files. What was changed since loses only our part."""
+@command()
+def uninstall(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = False) -> None:
+    """Take away exactly what `groundwire install` wrote into a project."""
     record = _record_path(folder, assistant)
     known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {"before": {}, "after": {}}
     current = {edit.path: _read(folder / edit.path) for edit in EDITS[assistant]}
@@ -206,7 +210,7 @@ def uninstall_from(folder: Path, assistant: Assistant, *, dry_run: bool = False)
         if now is None or now == known["after"].get(edit.path):
             wanted[edit.path] = known["before"].get(edit.path) if now is not None else None
         else:
-            wanted[edit.path] = edit.remove(now)
+            wanted[edit.path] = edit.remove(now)  # changed since: only our part goes
     _apply(folder, current, wanted, dry_run=dry_run)
     if not dry_run and record.exists():
         record.unlink()
@@ -251,3 +255,82 @@ def _read(path: Path) -> Text:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
+
+
+# ---- the hook
+
+_CLEAR = (ActionStatus.FAILED, ActionStatus.CONTRADICTED)
+_MAX_SOURCE_CHARS = 200_000  # of the tool results of a turn: the hook must answer within seconds
+
+
+@command()
+def hook(
+    assistant: Annotated[
+        Assistant, typer.Option("--for", help="The assistant whose form of answer to print.")
+    ] = Assistant.CLAUDE_CODE,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Compare the last answer of a coding assistant with its tool results. Reads the hook's JSON on stdin."""
+    try:
+        payload = json.loads(stdin_bytes().read() or b"{}")
+        found = judge_turn(payload, settings(config, backend)) if isinstance(payload, dict) else ""
+    except (GroundwireError, OSError, ValueError) as error:
+        warn(f"not checked: {error}")
+        found = ""
+    print(json.dumps(_answer(assistant, found), ensure_ascii=False) if found else "{}")
+
+
+def _answer(assistant: Assistant, reason: str) -> dict[str, str]:
+    if assistant is Assistant.CURSOR:
+        return {"followup_message": reason}
+    return {"decision": "deny" if assistant is Assistant.GEMINI else "block", "reason": reason}
+
+
+def judge_turn(payload: dict[str, Any], config: Config) -> str:
+    """The reason to block the turn; empty if there is none. A turn that was blocked once passes."""
+    path = payload.get("transcript_path") or payload.get("transcriptPath")
+    if payload.get("stop_hook_active") or payload.get("loop_count") or not isinstance(path, str):
+        return ""
+    events = read_events(_lines(Path(path).expanduser().read_text(encoding="utf-8", errors="replace")))
+    answer = str(payload.get("last_assistant_message") or from_events(events).answer)
+    if not answer.strip():
+        return ""
+    actions = [action for action in check_answer(answer, ledger_of(events)) if action.status in _CLEAR]
+    wrong = [f"- “{action.text}”: {action.status}; {action.reason}" for action in actions]
+    wrong += _contradictions(answer, events, config)
+    head = "groundwire: the answer contradicts tool results of this conversation. Correct it, or do the work:"
+    return "\n".join((head, *wrong)) if wrong else ""
+
+
+def _lines(text: str) -> Iterator[object]:
+    """The entries of a transcript: one JSON object, or one per line. A line cut off at the end is skipped."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        for line in text.splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+        return
+    held = data.get("messages") if isinstance(data, dict) else data
+    yield from held if isinstance(held, list) else [data]
+
+
+def _contradictions(answer: str, events: list[TranscriptEvent], config: Config) -> list[str]:
+    """The claims of the answer that a tool result of the turn denies."""
+    sources: dict[str, str] = {}
+    for name, text in reversed(from_events(events).sources.items()):
+        if sum(map(len, sources.values())) + len(text) <= _MAX_SOURCE_CHARS:
+            sources[name] = text
+    if not sources:
+        return []
+    engine = Groundwire(config)
+    try:
+        report = run(engine.check(answer, sources))
+    finally:
+        run(engine.aclose())
+    clear = config.realtime.interrupt_threshold
+    denied = [claim for claim in report.claims if is_clear_contradiction(claim, clear)]
+    return [f"- “{claim.text}”: {claim.reason}" for claim in denied]

@@ -1,4 +1,4 @@
-"""The command line: one module per command, imported when the command runs.
+"""The command line. The module of a command is imported when the command runs.
 
 That keeps start-up short: a command loads only the libraries it needs, and the help text none of them.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
 from importlib import import_module
 from io import StringIO, TextIOWrapper
 from typing import Annotated, Any, NoReturn
@@ -17,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from groundwire.cli.console import ExitCode, warn
+from groundwire.cli.options import APPS
 from groundwire.errors import GroundwireError
 from groundwire.text.controls import sanitize
 from groundwire.version import __version__
@@ -46,22 +46,15 @@ COMMANDS = {
     "metta": "Run a MeTTa program.",
     "bench": "Measure groundwire on this machine.",
 }
-"""The commands in the order of the help text; each is the `app` of the module of that name."""
-
-
-class _LazyCommands(Mapping[str, Any]):
-    """The commands by name, each imported on first use."""
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        return typer.main.get_command(import_module(f"groundwire.cli.{name}").app)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
+"""The commands in the order of the help text; each is declared in the module of that name, or in `_MODULES`."""
+_MODULES = {
+    "compare": "batch",
+    "schema": "check",
+    "keys": "serve",
+    "mcp": "serve",
+    "uninstall": "install",
+    "hook": "install",
+}
 
 
 class _Escaped(Exception):
@@ -71,7 +64,14 @@ class _Escaped(Exception):
 class _LazyGroup(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.commands = _LazyCommands()  # type: ignore[assignment]
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """A command, whose module is imported on first use."""
+        if cmd_name not in COMMANDS:
+            return None
+        import_module(f"groundwire.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        return typer.main.get_command(APPS[cmd_name])
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -7,9 +7,8 @@ import builtins
 import sys
 from code import InteractiveInterpreter
 from codeop import compile_command
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from rlcompleter import Completer
 from traceback import format_exception, format_exception_only
@@ -17,74 +16,76 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from groundwire._loop import run
 from groundwire.agent.orchestrator import Orchestrator
 from groundwire.agent.sandbox import Evidence, Function, Sandbox, functions_for, namespace
-from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes, warn
-from groundwire.cli.options import Backend, ConfigFile, Files, Model, Provider, command_app, settings
-from groundwire.cli.prompt import ReadLine, is_interactive, read_from_terminal
+from groundwire.cli.console import (
+    ExitCode,
+    InputReader,
+    ReadLine,
+    is_interactive,
+    print_line,
+    read_from_terminal,
+    safe_stdout,
+    stdin_bytes,
+)
+from groundwire.cli.options import Files, Model, Provider, command
 from groundwire.config import Config
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import Generator, open_chat_model
 from groundwire.reports.terminal import show_result
-from groundwire.retrieval.load import load_sources
-from groundwire.text.controls import sanitize
 
-app = command_app()
 Feed = Callable[[str], bool]
 """Runs the statement typed so far; returns True if it is not complete yet."""
 
 
-@app.command()
+@command("backend")
 def repl(
     files: Files = None,
     sandbox: Annotated[bool, typer.Option("--sandbox", help="Run the code in a sandbox.")] = False,
     provider: Provider = None,
     model: Model = None,
-    backend: Backend = None,
-    config: ConfigFile = None,
-) -> None:
+    *,
+    config: Config,
+    console: Console,
+    generator: Generator | None = None,
+) -> int:
     """Python with verify_claim, audit_trace, llm and the others at hand; code may be piped in."""
-    args = ReplArgs(tuple(files or ()), provider, model, sandbox)
-    raise typer.Exit(run_repl(args, settings(config, backend), open_console()))
-
-
-@dataclass(frozen=True, slots=True)
-class ReplArgs:
-    files: tuple[str, ...] = ()
-    provider: str | None = None
-    model: str | None = None
-    sandbox: bool = False
+    if "-" in (files or ()) and not is_interactive():
+        raise InputError("stdin cannot be both a source and the code")
+    session = ReplSession(config, files or (), lambda: generator or open_chat_model(config, provider, model))
+    code: int = ExitCode.OK
+    try:
+        with safe_stdout(), _display_hook(console):
+            code = (_run_sandboxed if sandbox else _run_plain)(session, console)
+    except SystemExit as end:  # exit(n) sets the exit code
+        code = end.code if isinstance(end.code, int) else ExitCode.OK
+    finally:
+        session.close()
+    return code
 
 
 class ReplSession:
     """The engine, the files and the functions of a REPL. The model is opened on first use."""
 
-    def __init__(self, args: ReplArgs, config: Config, generator: Generator | None = None) -> None:
-        self.args, self.config = args, config
+    def __init__(self, config: Config, files: Sequence[str], open_model: Callable[[], Generator]) -> None:
+        self.config = config
         self.engine = Groundwire(config, backend=config.verification.backend)
-        self._generator = generator
-        self.files = self._load_files()
+        self._open_model = open_model
+        self._generator: Generator | None = None
+        self.files = {source.origin or source.id: source.text for source in InputReader(config).sources(files)}
         self.functions: dict[str, Function] = functions_for(self.engine, self.ask)
 
     async def ask(self, query: str, context: Evidence = "", *, verify: bool = True) -> str:
         """Ask the model about a text, or about the files."""
         if self._generator is None:
-            self._generator = open_chat_model(self.config, self.args.provider, self.args.model)
+            self._generator = self._open_model()
         orchestrator = Orchestrator(self._generator, self.engine, self.config)
         given = {source.id: source.text for source in as_sources(context)} if context else self.files
         outcome = await orchestrator.process(query, given, verify=verify)
         return outcome.text
-
-    def _load_files(self) -> dict[str, str]:
-        if not self.args.files:
-            return {}
-        limit = self.config.limits.max_source_bytes
-        found = load_sources(self.args.files, stdin=stdin_bytes(), max_bytes=limit, report=warn)
-        return {source.origin or source.id: source.text for source in found}
 
     def close(self) -> None:
         run(self.engine.aclose())
@@ -95,9 +96,8 @@ class ReplSession:
 class PlainInterpreter(InteractiveInterpreter):
     """Python in this process. Errors that the user can fix are one line; others show their traceback."""
 
-    def __init__(self, names: Mapping[str, object], console: Console) -> None:
+    def __init__(self, names: Mapping[str, object]) -> None:
         super().__init__({"__name__": "__console__", "__builtins__": builtins, **names})
-        self._console = console
         self.failed = False
 
     def showtraceback(self) -> None:
@@ -127,34 +127,12 @@ class PlainInterpreter(InteractiveInterpreter):
                 return
 
 
-def run_repl(args: ReplArgs, config: Config, console: Console, generator: Generator | None = None) -> ExitCode | int:
-    """Run the REPL, or a script from a pipe; `exit(n)` sets the exit code. `generator` is for tests."""
-    interactive = is_interactive()
-    if "-" in args.files and not interactive:
-        raise InputError("stdin cannot be both a source and the code")
-    session = ReplSession(args, config, generator)
-    code: ExitCode | int = ExitCode.OK
-    try:
-        with safe_stdout(), _display_hook(console):
-            code = _run_sandboxed(session, console) if args.sandbox else _run_plain(session, console)
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else ExitCode.OK
-    finally:
-        session.close()
-    return code
-
-
 def _run_plain(session: ReplSession, console: Console) -> ExitCode:
-    plain = PlainInterpreter(namespace(session.functions, session.files), console)
+    plain = PlainInterpreter(namespace(session.functions, session.files))
     if not is_interactive():
         plain.run_script(_read_script())
         return ExitCode.BAD_INPUT if plain.failed else ExitCode.OK
-    _greet(session, console)
-    converse(
-        read_from_terminal(session.config, "repl", _name_completer(plain.locals), **_highlighting()),
-        plain.runsource,
-        console,
-    )
+    _converse(session, plain.locals, plain.runsource, console, "Python")
     return ExitCode.OK
 
 
@@ -163,9 +141,8 @@ def _run_sandboxed(session: ReplSession, console: Console) -> ExitCode:
     try:
         if not is_interactive():
             return ExitCode.OK if _execute(sandbox, _read_script(), console) else ExitCode.BAD_INPUT
-        _greet(session, console)
-        read = read_from_terminal(session.config, "repl", _name_completer(dict(session.functions)), **_highlighting())
-        converse(read, lambda source: _feed(sandbox, source, console), console)
+        names = dict(session.functions)
+        _converse(session, names, lambda source: _feed(sandbox, source, console), console, "a sandbox")
         return ExitCode.OK
     finally:
         run(sandbox.aclose())
@@ -184,11 +161,11 @@ def _feed(sandbox: Sandbox, source: str, console: Console) -> bool:
 def _execute(sandbox: Sandbox, source: str, console: Console) -> bool:
     output = run(sandbox.run(source))
     if output.stdout:
-        console.print(Text(sanitize(output.stdout.rstrip("\n"))), soft_wrap=True)
+        print_line(console, output.stdout.rstrip("\n"))
     if output.value is not None:
         show_result(output.value, console)
     if output.error:
-        console.print(Text(sanitize(output.error), style="red"), soft_wrap=True)
+        print_line(console, output.error, "red")
     return output.error is None
 
 
@@ -224,11 +201,11 @@ def _display_hook(console: Console) -> Iterator[None]:
         sys.displayhook = before
 
 
-def _greet(session: ReplSession, console: Console) -> None:
-    where = "a sandbox" if session.args.sandbox else "Python"
-    console.print(Text(f"{where} with {', '.join(session.functions)}", style="dim"))
+def _converse(session: ReplSession, names: dict[str, Any], feed: Feed, console: Console, where: str) -> None:
+    print_line(console, f"{where} with {', '.join(session.functions)}", "dim")
     files = ", ".join(session.files) or "none: --files FILE adds one"
-    console.print(Text(f"files: {files} · help(verify_claim) · Ctrl-D ends", style="dim"))
+    print_line(console, f"files: {files} · help(verify_claim) · Ctrl-D ends", "dim")
+    converse(read_from_terminal(session.config, "repl", _name_completer(names), **_highlighting()), feed, console)
 
 
 def _name_completer(names: dict[str, Any]) -> Callable[[str], list[str]]:

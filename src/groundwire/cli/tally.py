@@ -1,6 +1,6 @@
 """What a batch comes to: its counts, whether it passes, and the files that say so.
 
-All of it is kept in bounded memory: what a file needs at its end waits in temporary files.
+All of it is kept in bounded memory: rows and reports wait in a temporary file until the counts are known.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 import heapq
 import json
 import os
+import pickle
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
+from groundwire._optional import load
 from groundwire.cli.console import ExitCode, write_atomic
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations.rows import BatchRow, parse_row, row_group
@@ -38,8 +38,6 @@ from groundwire.reports.tables import CsvTable, ParquetTable, claim_rows
 from groundwire.types import HallucinationReport
 
 _GATE_OUTCOMES = {ExitCode.OK: "passed", ExitCode.FLAGGED: "failed", ExitCode.COULD_NOT_CHECK: "undecided"}
-_ROW_END = "\x00"
-"""Ends a row of the page in its temporary file; sanitized HTML has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,8 @@ class Gate:
             raise InputError("--junit, --summary, --html, --table and --sarif must name different files")
         if self.table is not None and self.table.suffix not in (".csv", ".parquet"):
             raise InputError(f"--table {self.table} has no known format", hint="use a .csv or .parquet file")
+        if self.table is not None and self.table.suffix == ".parquet":
+            load("pyarrow", feature="Parquet output", extra="pandas")  # fail before any row is checked
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -99,96 +99,80 @@ class Gate:
         return f"gate {outcome}: {found} flagged, at most {percent(self.max_rate)} allowed"
 
 
-@dataclass(slots=True)
 class BatchTally:
     """Counts the reports of a run and of the run that it resumes, and writes the gate's files."""
 
-    name: str
-    gate: Gate = field(default_factory=Gate)
-    figures: BatchSummary = field(default_factory=BatchSummary)
-    _cases: IO[str] | None = None
-    _page: IO[str] | None = None
-    _table: TableFile | None = None
-    _results: IO[str] | None = None
-    _rules: dict[str, str] = field(default_factory=dict)
-    _worst: list[tuple[float, int, Mapping[str, Any]]] = field(default_factory=list)
-    _errors: list[Mapping[str, Any]] = field(default_factory=list)
-    _numbers: Iterator[int] = field(default_factory=count)
-    _open: ExitStack = field(default_factory=ExitStack)
+    def __init__(self, name: str, gate: Gate | None = None) -> None:
+        self.name, self.gate, self.figures = name, gate or Gate(), BatchSummary()
+        self._worst: list[tuple[float, int, Mapping[str, Any]]] = []
+        # On disk: the counts are written first in the files but known last.
+        self._spool = tempfile.TemporaryFile() if self.gate.files else None  # noqa: SIM115 (__exit__ closes it)
 
     def __enter__(self) -> Self:
-        # On disk: the counts are written first in the files but known last.
-        if self.gate.junit is not None:
-            self._cases = self._open.enter_context(_spool())
-        if self.gate.html is not None:
-            self._page = self._open.enter_context(_spool())
-        if self.gate.sarif is not None:
-            self._results = self._open.enter_context(_spool())
-        if self.gate.table is not None:
-            self._table = self._open.enter_context(TableFile(self.gate.table))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
+    def __exit__(self, *_: object) -> None:
+        if self._spool is not None:
+            self._spool.close()
 
     def add(self, line: str, row: BatchRow) -> None:
         verdict: dict[str, Any] = json.loads(line)
-        group = None if self.gate.group_by is None else row_group(row, self.gate.group_by)
-        self.figures.add(verdict, group)
-        self._keep_worst(verdict)
-        if self._cases is not None:
-            self._cases.write(junit_case(verdict, self.name))
-        if self._page is not None or self._results is not None:
-            report = _row_report(verdict, row)
-            if self._page is not None:
-                self._page.write(batch_row(report, row.number, group or "") + _ROW_END)
-            if self._results is not None:
-                self._rules |= sarif_rules(report)
-                self._results.writelines(f"{found}\n" for found in row_results(report, row.number, self.name))
-        if self._table is not None:
-            self._table.rows.add(claim_rows(verdict, group or ""))
-
-    def _keep_worst(self, verdict: Mapping[str, Any]) -> None:
-        if verdict["flagged"] is None and len(self._errors) < LISTED_ROWS:
-            self._errors.append(verdict)
+        self.figures.add(verdict, self._group(row))
+        if verdict["flagged"] is None and len(self.figures.errors) < LISTED_ROWS:
+            self.figures.errors.append(verdict)
         elif verdict["flagged"]:
             # The number breaks ties in favour of the earlier row; dicts cannot be compared.
-            ranked = (verdict["risk"] or 0.0, -next(self._numbers), verdict)
+            ranked = (verdict["risk"] or 0.0, -self.figures.rows, verdict)
             (heapq.heappush if len(self._worst) < LISTED_ROWS else heapq.heappushpop)(self._worst, ranked)
+        if self._spool is not None:
+            pickle.dump((line, row), self._spool)
 
     def write(self) -> None:
         """Write the files."""
-        figures, outcome = self.figures, self.gate.describe(self.figures)
-        figures.worst = [verdict for _, _, verdict in sorted(self._worst, key=lambda r: r[:2], reverse=True)]
-        figures.errors = self._errors
-        if self.gate.junit is not None and self._cases is not None:
+        gate, figures, outcome = self.gate, self.figures, self.gate.describe(self.figures)
+        figures.worst = [verdict for *_, verdict in sorted(self._worst, key=lambda r: r[:2], reverse=True)]
+        if gate.junit is not None:
             counts = {"tests": figures.rows, "failures": figures.flagged, "errors": figures.failed}
-            self._cases.seek(0)
-            write_atomic(self.gate.junit, junit_document(self.name, counts, self._cases))
-        if self.gate.summary is not None:
-            write_atomic(self.gate.summary, batch_markdown(self.name, figures, outcome))
-        if self.gate.html is not None and self._page is not None:
+            cases = (junit_case(verdict, self.name) for verdict, _ in self._spooled())
+            write_atomic(gate.junit, junit_document(self.name, counts, cases))
+        if gate.summary is not None:
+            write_atomic(gate.summary, batch_markdown(self.name, figures, outcome))
+        if gate.html is not None:
             summary = " · ".join(filter(None, (figures.describe(), outcome)))
-            rows = _page_rows(self._page)
-            write_atomic(self.gate.html, batch_page(self.name, summary, group_table(figures), rows))
-        if self.gate.sarif is not None and self._results is not None:
-            self._results.seek(0)
-            failures = [f"{row['id']}: {row['error'] or 'could not be checked'}" for row in self._errors]
-            if figures.failed > len(failures):
-                failures.append(f"… and {figures.failed - len(failures)} more rows could not be checked")
-            write_atomic(self.gate.sarif, batch_sarif(self.name, self._rules, failures, self._results))
-        if self._table is not None:
-            self._table.finish()
+            rows = (batch_row(_row_report(v, row), row.number, self._group(row) or "") for v, row in self._spooled())
+            write_atomic(gate.html, batch_page(self.name, summary, group_table(figures), rows))
+        if gate.sarif is not None:
+            write_atomic(gate.sarif, self._sarif())
+        if gate.table is not None:
+            with TableFile(gate.table) as table:
+                for verdict, row in self._spooled():
+                    table.rows.add(claim_rows(verdict, self._group(row) or ""))
+                table.finish()
+
+    def _sarif(self) -> Iterator[str]:
+        rules: dict[str, str] = {}
+        for verdict, row in self._spooled():
+            rules |= sarif_rules(_row_report(verdict, row))
+        failures = [f"{row['id']}: {row['error'] or 'could not be checked'}" for row in self.figures.errors]
+        if self.figures.failed > len(failures):
+            failures.append(f"… and {self.figures.failed - len(failures)} more rows could not be checked")
+        found = (row_results(_row_report(v, row), row.number, self.name) for v, row in self._spooled())
+        return batch_sarif(self.name, rules, failures, chain.from_iterable(found))
+
+    def _spooled(self) -> Iterator[tuple[dict[str, Any], BatchRow]]:
+        """The verdicts with their rows, one at a time."""
+        if self._spool is not None:
+            self._spool.seek(0)
+            for _ in range(self.figures.rows):
+                line, row = pickle.load(self._spool)
+                yield json.loads(line), row
+
+    def _group(self, row: BatchRow) -> str | None:
+        return None if self.gate.group_by is None else row_group(row, self.gate.group_by)
 
     @property
     def exit_code(self) -> ExitCode:
         return self.gate.exit_code(self.figures)
-
-
-def _spool() -> IO[str]:
-    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace", newline="")
 
 
 def _row_report(verdict: Mapping[str, Any], row: BatchRow) -> HallucinationReport:
@@ -198,15 +182,6 @@ def _row_report(verdict: Mapping[str, Any], row: BatchRow) -> HallucinationRepor
     except GroundwireError:  # the report says why the row could not be checked
         response, texts = "", {}
     return report_from(verdict, response, lambda source, start, end: texts.get(source, "")[start:end])
-
-
-def _page_rows(file: IO[str]) -> Iterator[str]:
-    """The rows from the temporary file, one at a time."""
-    file.seek(0)
-    rest = ""
-    while chunk := file.read(1_000_000):
-        *rows, rest = (rest + chunk).split(_ROW_END)
-        yield from rows
 
 
 class TableFile:

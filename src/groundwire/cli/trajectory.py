@@ -23,14 +23,13 @@ from groundwire.agent.trajectory import (
     last_verdict,
     read_trajectory,
 )
-from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout
-from groundwire.cli.options import AsJson, command_app
+from groundwire.cli.console import ExitCode, print_result
+from groundwire.cli.options import AsJson, command
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import percent
 from groundwire.text.controls import sanitize
 from groundwire.types import Status
 
-app = command_app()
 _TEXT_CHARS = 2000
 """Characters shown of the text of an event."""
 _CLAIM_CHARS = 300
@@ -39,39 +38,26 @@ _HEAD = 13
 """Columns for the kind of the event; its text is indented beyond them."""
 
 
-@app.command()
+@command()
 def trajectory(
-    file: Annotated[Path, typer.Argument(help="The JSON lines a run wrote.")], as_json: AsJson = False
-) -> None:
+    file: Annotated[Path, typer.Argument(help="The JSON lines a run wrote.")],
+    as_json: AsJson = False,
+    *,
+    console: Console,
+) -> ExitCode:
     """Show what runs of the orchestrator did and verified. Exit code 1 if an answer was flagged."""
-    raise typer.Exit(run_trajectory(file, open_console(), as_json=as_json))
-
-
-def run_trajectory(path: Path, console: Console, *, as_json: bool = False) -> ExitCode:
-    found = read_trajectory(path)
+    found = read_trajectory(file)
     if not found.events and not found.damaged:
-        raise InputError(f"{path} is empty", hint="give a file that a run wrote")
-    with safe_stdout():
-        if as_json:
-            print_json(trajectory_object(found))
-        else:
-            show_trajectory(found, console)
-    return _exit_code(found)
-
-
-def _exit_code(found: Trajectory) -> ExitCode:
-    """The exit code of `groundwire check` over the last answers of all runs."""
+        raise InputError(f"{file} is empty", hint="give a file that a run wrote")
+    print_result(as_json, trajectory_object(found), lambda: show_trajectory(found, console))
     verdicts = [last_verdict(events) for events in found.runs().values()]
     return ExitCode.of(True if any(verdicts) else None if None in verdicts else False)
 
 
 def trajectory_object(found: Trajectory) -> dict[str, Json]:
     analysis = analyse(found)
-    shares: dict[str, Json] = {
-        "flagged_share": analysis.flagged_share,
-        "retried_share": analysis.retried_share,
-        "seconds_share": analysis.seconds_share,
-        "tokens_share": analysis.tokens_share,
+    shares = {
+        f"{name}_share": getattr(analysis, f"{name}_share") for name in ("flagged", "retried", "seconds", "tokens")
     }
     events: list[Json] = [json.loads(event.to_json()) for event in found.events]
     return {"analysis": {**asdict(analysis), **shares}, "damaged_lines": found.damaged, "events": events}
@@ -190,11 +176,7 @@ def _usage(usage: Json) -> str:
 
 
 def _end(event: Event) -> Text | None:
-    return (
-        Text(f"{'failed':<{_HEAD}}", style="bold red").append(_text(event, "error"))
-        if event.data.get("error")
-        else None
-    )
+    return _line("failed", "bold red", "error")(event) if event.data.get("error") else None
 
 
 _EVENT_LINES: dict[EventKind, Callable[[Event], Text | None]] = {

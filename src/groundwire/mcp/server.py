@@ -23,7 +23,7 @@ from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.mcp.tools import TOOLS, Result, Tool, ToolCall, ToolService, as_text, parse_arguments
-from groundwire.reports.history import FeedbackReader
+from groundwire.reports.feedback import FeedbackReader
 from groundwire.reports.json import report_object
 from groundwire.types import HallucinationReport
 from groundwire.verifiers.backends import choose

@@ -83,7 +83,7 @@ class BatchSummary:
     flagged_claims: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
     worst: Sequence[Mapping[str, Any]] = ()
-    errors: Sequence[Mapping[str, Any]] = ()
+    errors: list[Mapping[str, Any]] = field(default_factory=list)
     groups: dict[str, BatchSummary] = field(default_factory=dict)
 
     def add(self, verdict: Mapping[str, Any], group: str | None = None) -> None:

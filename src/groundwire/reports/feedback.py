@@ -1,34 +1,153 @@
-"""Feedback on a verdict: find the claim in a report, and store the user's judgement."""
+"""Reports of earlier checks and feedback on them.
+
+The last reports are kept in the cache, so that a claim can be found and its verdict marked right or wrong; the marks
+are attached to later reports on the same claims. The database layer is imported where it is used: a check without
+feedback does not need it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import hashlib
+import json
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundwire.config import Config
-from groundwire.errors import InputError
-from groundwire.reports.history import recall_report, report_key
-from groundwire.reports.json import to_json
-from groundwire.stores.database import open_database
-from groundwire.stores.feedback import FeedbackReport, FeedbackStore, ReviewedVerdict
+from groundwire.errors import GroundwireError, InputError
+from groundwire.reports.json import feedback_object, to_json
+from groundwire.stores.cache import CacheStore
+from groundwire.text.controls import json_text
 from groundwire.types import Feedback, HallucinationReport, Status
 
+if TYPE_CHECKING:
+    from groundwire.stores.database import Database
+    from groundwire.stores.feedback import FeedbackReport, FeedbackStore, ReviewedVerdict
+
+_LAST = "report:last"
+_MAX_REPORT_CHARS = 2_000_000
+"""Larger reports are not cached, so that one report cannot fill the cache."""
+_CLAIM_KEY_CHARS = 12
+_REPORT_KEY_CHARS = 16
 _WITHOUT_VERDICT = (Status.UNCHECKED, Status.UNVERIFIABLE)
 _MAX_NOTE_CHARS = 2000
 _CLAIM_HINT = "use c1, c2, … or the claim's key"
 
 
+def remember_report(report: HallucinationReport, config: Config) -> None:
+    """Cache the report, so that `groundwire feedback c2 wrong` finds its claims."""
+    if not report.claims or not config.store.cache_path:
+        return
+    text = to_json(report, indent=None)
+    if len(text) > _MAX_REPORT_CHARS:
+        return
+    keys = [claim.key for claim in report.claims]
+    name = f"report:{report_key(keys)}"
+    pointers = {f"claim:{key}": name for key in keys}
+    with closing(CacheStore(config.store.cache_path)) as cache:
+        cache.put({name: text, _LAST: name, **pointers}, config.hallucination.cache_ttl)
+
+
+def recall_report(claim: str, config: Config) -> str:
+    """The JSON of the report with this claim key, or of the last report for c1, c2, …; else empty."""
+    ttl = config.hallucination.cache_ttl
+    pointer = f"claim:{claim}" if len(claim) == _CLAIM_KEY_CHARS else _LAST
+    with closing(CacheStore(config.store.cache_path)) as cache:
+        name = cache.get([pointer], ttl).get(pointer, "")
+        return cache.get([name], ttl).get(name, "")
+
+
+def report_key(claim_keys: Sequence[str]) -> str:
+    """A stable name for a report: two reports with the same claims are the same report."""
+    return hashlib.sha256(" ".join(claim_keys).encode()).hexdigest()[:_REPORT_KEY_CHARS]
+
+
+class FeedbackReader:
+    """Attach earlier feedback to reports, if the store has any.
+
+    If the store fails, a warning is printed once and the reports are returned without feedback.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._url = config.store.url
+        self._database: Database | None = None
+        self._enabled = _has_feedback(self._url)
+
+    def annotate(self, report: HallucinationReport) -> HallucinationReport:
+        found = self._lookup([claim.key for claim in report.claims])
+        if not found:
+            return report
+        claims = tuple(replace(claim, feedback=found.get(claim.key)) for claim in report.claims)
+        return replace(report, claims=claims)
+
+    def annotate_json(self, line: str) -> str:
+        """The same for a report that is JSON already."""
+        if not self._enabled:
+            return line
+        report: dict[str, Any] = json.loads(line)
+        found = self._lookup([claim["key"] for claim in report["claims"]])
+        for claim in report["claims"]:
+            if claim["key"] in found:
+                claim["feedback"] = feedback_object(found[claim["key"]])
+        return json_text(report) if found else line
+
+    def _lookup(self, keys: list[str]) -> dict[str, Any]:
+        if not self._enabled or not keys:
+            return {}
+        # Imported here: a check without feedback does not need the database layer.
+        from groundwire.stores.database import open_database
+        from groundwire.stores.feedback import FeedbackStore
+
+        try:
+            self._database = self._database or open_database(self._url, create=False)
+            return dict(FeedbackStore(self._database).of(keys))
+        except GroundwireError as error:
+            self._enabled = False
+            print(f"groundwire: feedback is not shown: {error}", file=sys.stderr)
+            return {}
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _has_feedback(url: str) -> bool:
+    """Look into a SQLite file without loading the database layer; a server URL is assumed to have some."""
+    if "://" in url:
+        return True
+    try:
+        path = Path(url).expanduser()
+        if not path.is_file():
+            return False
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            return file.execute("SELECT 1 FROM feedback LIMIT 1").fetchone() is not None
+    except (sqlite3.Error, OSError, RuntimeError):  # no such table, not a database, no home folder
+        return False
+
+
+# ---- marking a verdict
+
+
 @contextmanager
 def open_feedback(config: Config, *, create: bool = False) -> Iterator[FeedbackStore]:
-    database = open_database(config.store.url, create=create)
-    try:
+    from groundwire.stores.database import open_database
+    from groundwire.stores.feedback import FeedbackStore
+
+    with closing(open_database(config.store.url, create=create)) as database:
         yield FeedbackStore(database)
-    finally:
-        database.close()
 
 
 def add_feedback(judged: FeedbackReport, verdict: ReviewedVerdict, right: bool, note: str, config: Config) -> Feedback:
@@ -49,7 +168,7 @@ class _ReportedClaim(BaseModel):
     id: str
     key: str
     text: str
-    status: str
+    status: Status
     gap_type: str | None = None
     flagged: bool
     p1: float | None = None
@@ -137,29 +256,13 @@ def _parse(text: str, name: str = "the cached report") -> _ReportJson:
 
 
 def _matching(report: _ReportJson, claim: str) -> list[tuple[FeedbackReport, ReviewedVerdict]]:
-    judged = FeedbackReport(
-        report_key([c.key for c in report.claims]),
-        report.id,
-        report.risk,
-        report.backend,
-        report.profile,
-        len(report.claims),
-        tuple(dict.fromkeys(c.key for c in report.claims if c.flagged)),
-    )
-    return [(judged, _verdict(c)) for c in report.claims if claim in (c.key, c.id)]
+    from groundwire.stores.feedback import FeedbackReport, ReviewedVerdict
 
-
-def _verdict(claim: _ReportedClaim) -> ReviewedVerdict:
-    if claim.status not in Status.__members__:
-        raise InputError(f"unknown status '{claim.status}' of a claim")
-    return ReviewedVerdict(
-        claim.key,
-        claim.text,
-        Status(claim.status),
-        claim.gap_type,
-        claim.flagged,
-        claim.p1,
-        claim.p0,
-        claim.budget_gap,
-        claim.method,
-    )
+    keys, flagged = [c.key for c in report.claims], dict.fromkeys(c.key for c in report.claims if c.flagged)
+    own = (report.id, report.risk, report.backend, report.profile, len(keys), tuple(flagged))
+    judged = FeedbackReport(report_key(keys), *own)
+    return [
+        (judged, ReviewedVerdict(c.key, c.text, c.status, c.gap_type, c.flagged, c.p1, c.p0, c.budget_gap, c.method))
+        for c in report.claims
+        if claim in (c.key, c.id)
+    ]

@@ -17,23 +17,8 @@ from importlib.resources import files
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
-from groundwire.reports.plaintext import (
-    answer_line,
-    feedback_line,
-    flag_counts,
-    format_number,
-    headline,
-    is_wrapped,
-    nearest_evidence,
-    percent,
-    reason_line,
-    repair_guidance,
-    repaired_text,
-    report_facts,
-    shares_line,
-    split_at_spans,
-    steps_line,
-)
+from groundwire.reports import plaintext
+from groundwire.reports.plaintext import answer_line, flag_counts, is_wrapped, split_at_spans, steps_line
 from groundwire.text.controls import sanitize
 from groundwire.text.markdown import Block, BlockKind, blocks
 from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, Span, Status, TraceAudit
@@ -57,8 +42,8 @@ def to_html(report: HallucinationReport, title: str = "groundwire report") -> st
         title=title,
         report=report,
         blocks=answer_blocks(report.response, report.claims, report.spans),
-        guidance=repair_guidance(report.repair) if report.repair else [],
-        repaired=answer_blocks(repaired_text(report.repair), (), ()) if report.repair else (),
+        guidance=plaintext.repair_guidance(report.repair) if report.repair else [],
+        repaired=answer_blocks(plaintext.repaired_text(report.repair), (), ()) if report.repair else (),
     )
 
 
@@ -140,20 +125,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"cut": _cut, "fixed": _fixed, "number": format_number, "percent": percent}
-    environment.filters |= {"bullet": _bullet, "families": _families}
-    environment.globals |= {
-        "feedback_line": feedback_line,
-        "headline": headline,
-        "nearest_evidence": nearest_evidence,
-        "reason_line": reason_line,
-        "shares_line": shares_line,
-        "report_facts": report_facts,
-        "mood": _mood,
-        "marks": _MARKS,
-        "statuses": [Status(name) for name in _MARKS if name != Status.UNVERIFIABLE],  # in words, as UNCHECKED
-        "figures": _NOTEBOOK_FIGURES,
-    }
+    environment.filters |= {"cut": _cut, "fixed": _fixed, "bullet": _bullet, "families": _families}
+    environment.filters |= {"number": plaintext.format_number, "percent": plaintext.percent}
+    lines = ("feedback_line", "headline", "nearest_evidence", "reason_line", "shares_line", "report_facts")
+    environment.globals |= {name: getattr(plaintext, name) for name in lines}
+    statuses = [Status(name) for name in _MARKS if name != Status.UNVERIFIABLE]  # in words, as UNCHECKED
+    environment.globals |= {"mood": _mood, "marks": _MARKS, "statuses": statuses, "figures": _NOTEBOOK_FIGURES}
     return environment
 
 

@@ -177,9 +177,7 @@ def output_object(check: OutputCheck) -> dict[str, Any]:
 
 def audit_object(audit: TraceAudit) -> dict[str, Any]:
     return {
-        "flagged": audit.flagged,
-        "question": audit.question,
-        "backend": audit.backend,
+        **_picked(audit, "flagged question backend"),
         "steps": [_step_object(step) for step in audit.steps],
         "post_hoc": _json(audit.post_hoc),
         "actions": [action_object(action) for action in audit.actions],
@@ -233,9 +231,7 @@ def event_object(event: StreamEvent) -> dict[str, Any]:
 def _done_object(done: DoneEvent) -> dict[str, Any]:
     coherence = done.coherence
     return {
-        "text": done.text,
-        "risk": done.risk.value,
-        "action": done.action,
+        **_picked(done, "text risk action"),
         "error": done.error or None,
         "generated": done.generated,
         "knowledge": knowledge_object(done.knowledge) if done.knowledge else None,
@@ -259,7 +255,7 @@ _EVENT_OBJECTS: dict[type, Callable[[Any], dict[str, Any]]] = {
     TokenEvent: lambda event: {"text": event.text},
     WarningEvent: lambda event: asdict(event.warning),
     VerdictEvent: lambda event: claim_object(event.verdict),
-    InterruptedEvent: lambda event: {"at": event.at, "reason": event.reason, "risk": event.risk.value},
-    ReformulatedEvent: lambda event: {"text": event.text, "reason": event.reason},
+    InterruptedEvent: lambda event: _picked(event, "at reason risk"),
+    ReformulatedEvent: lambda event: _picked(event, "text reason"),
     DoneEvent: _done_object,
 }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import singledispatch
 from time import monotonic
 
 from rich.console import Console, Group, RenderableType
@@ -14,26 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from groundwire.reports import plaintext
 from groundwire.reports.batch import BatchSummary, ClaimChange, RunComparison, group_table
-from groundwire.reports.plaintext import (
-    answer_line,
-    bracketed,
-    feedback_line,
-    flag_counts,
-    format_number,
-    is_bad_step,
-    measures_bits,
-    nearest_evidence,
-    percent,
-    reason_line,
-    reflow,
-    repair_guidance,
-    repaired_text,
-    report_facts,
-    shares_line,
-    shorten,
-    steps_line,
-)
+from groundwire.reports.plaintext import MarkedPiece, format_number, percent, reason_line, shorten
 from groundwire.text.controls import sanitize
 from groundwire.types import (
     NOTHING_TO_CHECK,
@@ -102,7 +84,7 @@ def show_report(report: HallucinationReport, console: Console, *, bits: bool = F
     Args:
         bits: show the bits of evidence of every claim, not only where an LLM measured them.
     """
-    console.print(_answer(report, colour=console.is_terminal and not console.no_color))
+    console.print(marked_text(plaintext.reflow(sanitize(report.response.rstrip()), report.spans), console))
     console.print()
     show_claims(report.claims, console, bits=bits)
     for claim in report.skipped:
@@ -115,17 +97,17 @@ def show_report(report: HallucinationReport, console: Console, *, bits: bool = F
 
 def show_claims(claims: Sequence[ClaimVerification], console: Console, *, bits: bool = False) -> None:
     """Print one row per claim, or a few lines per claim on a narrow terminal."""
-    bits = bits or measures_bits(claims)
+    bits = bits or plaintext.measures_bits(claims)
     if claims and console.width >= TABLE_WIDTH:
         console.print(_claims_table(claims, bits))
     elif claims:
         console.print(Group(*(_claim_block(claim, bits) for claim in claims)))
 
 
-def _answer(report: HallucinationReport, colour: bool) -> RenderableType:
-    pieces = reflow(sanitize(report.response.rstrip()), report.spans)
-    if not colour:
-        return Text(bracketed(pieces))
+def marked_text(pieces: Iterable[MarkedPiece], console: Console) -> Text:
+    """An answer with its unsupported parts in red, or in brackets where there is no colour."""
+    if console.no_color or not console.is_terminal:
+        return Text(plaintext.bracketed(pieces))
     return Text.assemble(*((piece.text, "bold red underline" if piece.marked else "") for piece in pieces))
 
 
@@ -170,15 +152,15 @@ def _claim_lines(claim: ClaimVerification) -> list[RenderableType]:
     if claim.citations:
         text.append(f" [{shorten(', '.join(claim.citations))}]", style="dim")
     lines: list[RenderableType] = [text]
-    ref = nearest_evidence(claim)
+    ref = plaintext.nearest_evidence(claim)
     if ref is not None:
         lines.append(Text(f"{shorten(ref.source)}: “{shorten(ref.text)}”", style="dim"))
     if reason_line(claim):
         lines.append(Text(shorten(reason_line(claim)), style="red" if claim.is_flagged else "dim"))
     if claim.shares:
-        lines.append(Text(shorten(shares_line(claim)), style="dim"))
+        lines.append(Text(shorten(plaintext.shares_line(claim)), style="dim"))
     if claim.feedback:
-        lines.append(Text(shorten(feedback_line(claim.feedback)), style="cyan"))
+        lines.append(Text(shorten(plaintext.feedback_line(claim.feedback)), style="cyan"))
     return lines
 
 
@@ -191,8 +173,8 @@ def _verdict_style(flagged: bool | None) -> str:
 
 
 def _verdict(report: HallucinationReport) -> Text:
-    text = Text(f"{' · '.join(flag_counts(report))} · ", style=_verdict_style(report.flagged))
-    text.append(" · ".join(report_facts(report)), style="dim")
+    text = Text(f"{' · '.join(plaintext.flag_counts(report))} · ", style=_verdict_style(report.flagged))
+    text.append(" · ".join(plaintext.report_facts(report)), style="dim")
     if report.error:
         why = ": the answer asserts nothing that could be checked" if report.error == NOTHING_TO_CHECK else ""
         text.append(f"\n{sanitize(report.error)}{why}", style="yellow")
@@ -267,12 +249,12 @@ def _show_flags(flags: Sequence[Flag], console: Console) -> None:
 
 def show_repair(repair: Repair, diff: str, console: Console) -> None:
     """Print the repaired answer and what changed, or why it was not repaired."""
-    guidance = repair_guidance(repair)
+    guidance = plaintext.repair_guidance(repair)
     for text in guidance:
         console.print(Text(sanitize(text), style="yellow"))
     if repair.edits:
         console.print(Text("\nThe repaired answer", style="bold"))
-        console.print(Text(sanitize(repaired_text(repair).strip())))
+        console.print(Text(sanitize(plaintext.repaired_text(repair).strip())))
         console.print()
         for line in sanitize(diff).splitlines():
             console.print(Text(line, style=_DIFF_STYLE.get(line[:1], "")))
@@ -312,7 +294,7 @@ def _steps_table(audit: TraceAudit) -> Table:
         table.add_row(
             shorten(step.step.id),
             Text(step.words, style=_STATUS_STYLE[step.status]),
-            Text(percent(step.verdict.p1), style="red" if is_bad_step(step) else ""),
+            Text(percent(step.verdict.p1), style="red" if plaintext.is_bad_step(step) else ""),
             Text(_premises(step) or "–"),
             Padding(Group(*_step_lines(step)), (0, 0, 1, 0)),
         )
@@ -343,7 +325,7 @@ def _step_lines(step: StepVerdict) -> list[RenderableType]:
 
 def _audit_answer(found: PostHoc) -> Text:
     text = Text(f"answer: {shorten(found.answer)}\n")
-    text.append(answer_line(found), style=_ANSWER_STYLE[found.outcome])
+    text.append(plaintext.answer_line(found), style=_ANSWER_STYLE[found.outcome])
     text.append(f": {shorten(found.reason)}")
     if found.executor:
         derived = f", which arrived at: {shorten(found.derived_answer)}" if found.derived_answer else ""
@@ -358,9 +340,9 @@ def _action_line(action: ActionVerdict) -> Text:
 
 
 def _audit_verdict(audit: TraceAudit) -> Text:
-    text = Text(steps_line(audit), style=_verdict_style(audit.flagged))
+    text = Text(plaintext.steps_line(audit), style=_verdict_style(audit.flagged))
     if audit.post_hoc.outcome is Derived.NO:
-        text.append(f" · {answer_line(audit.post_hoc)}", style="bold red")
+        text.append(f" · {plaintext.answer_line(audit.post_hoc)}", style="bold red")
     text.append(f" · backend {audit.backend}", style="dim")
     if audit.error:
         text.append(f"\n{shorten(audit.error)}", style="yellow")
@@ -370,34 +352,22 @@ def _audit_verdict(audit: TraceAudit) -> Text:
 # ---- any result, for the REPL
 
 
-@singledispatch
 def show_result(result: object, console: Console) -> None:
     """Print a result by its type: claims as a table, an audit by steps, other values as their repr."""
-    if isinstance(result, Sequence) and result and all(isinstance(r, ClaimVerification) for r in result):
-        show_claims(result, console)
-    elif isinstance(result, str):
-        console.print(Text(sanitize(repr(result)[:_REPL_CHARS])))
-    else:
-        console.print(Pretty(result, max_length=_REPL_ITEMS, max_string=_REPL_CHARS))
-
-
-@show_result.register
-def _(result: HallucinationReport, console: Console) -> None:
-    show_report(result, console)
-
-
-@show_result.register
-def _(result: ClaimVerification, console: Console) -> None:
-    show_claims([result], console)
-
-
-@show_result.register
-def _(result: TraceAudit, console: Console) -> None:
-    show_audit(result, console)
-
-
-@show_result.register
-def _(result: Detection, console: Console) -> None:
-    _show_flags(result.flags, console)
-    if not result.flags:
-        console.print(Text("nothing found", style="green"))
+    match result:
+        case HallucinationReport():
+            show_report(result, console)
+        case TraceAudit():
+            show_audit(result, console)
+        case ClaimVerification():
+            show_claims([result], console)
+        case Detection(flags=()):
+            console.print(Text("nothing found", style="green"))
+        case Detection():
+            _show_flags(result.flags, console)
+        case str():
+            console.print(Text(sanitize(repr(result)[:_REPL_CHARS])))
+        case [ClaimVerification(), *_] if all(isinstance(one, ClaimVerification) for one in result):
+            show_claims([one for one in result if isinstance(one, ClaimVerification)], console)
+        case _:
+            console.print(Pretty(result, max_length=_REPL_ITEMS, max_string=_REPL_CHARS))

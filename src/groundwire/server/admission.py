@@ -114,17 +114,10 @@ def export_metrics(admissions: Sequence[Admission], registry: CollectorRegistry)
     """Register the load, the estimated wait and the number of rejected requests as gauges."""
     from prometheus_client import Gauge
 
-    for name, description, value in (
-        ("load", "Share of the capacity in use", lambda: max(one.load for one in admissions)),
-        (
-            "wait_seconds",
-            "Estimated seconds until the admitted work is done",
-            lambda: max(one.wait for one in admissions),
-        ),
-        (
-            "refused_requests",
-            "Requests answered 429 since the start",
-            lambda: float(sum(one.refused for one in admissions)),
-        ),
-    ):
+    def export(name: str, description: str, value: Callable[[], float]) -> None:
         Gauge(f"groundwire_server_{name}", description, registry=registry).set_function(value)
+
+    export("load", "Share of the capacity in use", lambda: max(one.load for one in admissions))
+    what = "Estimated seconds until the admitted work is done"
+    export("wait_seconds", what, lambda: max(one.wait for one in admissions))
+    export("refused_requests", "Requests answered 429 since the start", lambda: sum(one.refused for one in admissions))

@@ -15,20 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from groundwire.errors import (
-    BackendDown,
-    BackendError,
-    BackendTimeout,
-    ConfigError,
-    FactNotGrounded,
-    GroundwireError,
-    InputError,
-    MissingExtra,
-    Overloaded,
-    QueryRefused,
-    RateLimited,
-    StoreError,
-)
+from groundwire import errors
+from groundwire.errors import FactNotGrounded, GroundwireError, InputError, StoreError
 
 MEDIA_TYPE = "application/problem+json"
 _MAX_FIELD_ERRORS = 20
@@ -81,17 +69,17 @@ _BY_STATUS = {kind.status: kind.name for kind in reversed(_KINDS)} | {422: "unus
 _ERRORS: tuple[tuple[type[GroundwireError], str], ...] = (
     (NotFound, "not-found"),
     (Forbidden, "forbidden"),
-    (ConfigError, "broken"),
+    (errors.ConfigError, "broken"),
     (InputError, "unusable"),
-    (MissingExtra, "not-installed"),
+    (errors.MissingExtra, "not-installed"),
     (StoreError, "unavailable"),
-    (Overloaded, "too-many"),
+    (errors.Overloaded, "too-many"),
     (FactNotGrounded, "not-grounded"),
-    (BackendTimeout, "timeout"),
-    (RateLimited, "unavailable"),
-    (QueryRefused, "unusable"),
-    (BackendDown, "backend-failed"),
-    (BackendError, "backend-failed"),
+    (errors.BackendTimeout, "timeout"),
+    (errors.RateLimited, "unavailable"),
+    (errors.QueryRefused, "unusable"),
+    (errors.BackendDown, "backend-failed"),
+    (errors.BackendError, "backend-failed"),
     (GroundwireError, "broken"),
 )
 """The first class that matches decides."""
@@ -220,15 +208,12 @@ async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _BY_STATUS.get(error.status_code, "broken" if error.status_code >= 500 else "malformed")
     detail = str(error.detail)
-    if detail == _phrase(error.status_code):  # Starlette's default text only repeats the status
+    known = error.status_code in set(HTTPStatus)
+    if known and detail == HTTPStatus(error.status_code).phrase:  # Starlette's default text only repeats the status
         detail = _DETAILS.get(error.status_code, detail)
     elif detail == "There was an error parsing the body":
         detail = _UNPARSED
     return problem_response(request, Problem(kind, detail, headers=error.headers or {}))
-
-
-def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
 
 
 def _message(one: Mapping[str, Any]) -> str:
@@ -276,15 +261,10 @@ def _deepest(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(where, what) for where, what in reversed(found.items()) if where not in within or not where]
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route with a body: the given statuses and those of any request."""
-    always = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503, 504)
+def problems(*statuses: int, body: bool) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI `responses` of a route: the given statuses and those of any request, with a body or without."""
+    always = (400, 401, 403, 422, 429, 500, 503, *((408, 413, 415, 504) if body else ()))
     return {status: _documented(status) for status in sorted({*always, *statuses})}
-
-
-def reading_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route without a body."""
-    return {status: _documented(status) for status in sorted({400, 401, 403, 422, 429, 500, 503, *statuses})}
 
 
 def _documented(status: int) -> dict[str, Any]:

@@ -51,6 +51,9 @@ class MessageIn(BaseModel):
 SourceTexts = dict[str, Text] | list[Text | PassageIn]
 
 
+ShortHistory = Annotated[list[MessageIn | Text], Field(max_length=1000, description="The conversation so far.")]
+
+
 class WithHistory(RequestBase):
     """A request with a conversation."""
 
@@ -116,7 +119,7 @@ class WithAnswer(WithSources, WithHistory):
 
     @property
     def size(self) -> int:
-        return len(self.text) + sum(len(source.text) for source in self.parsed_sources)
+        return len(self.text) + super().size
 
 
 class CheckRequest(WithAnswer):
@@ -259,16 +262,10 @@ GuardQuestion = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"
 class GuardRequest(WithSources, WithHistory):
     """A question for the server's model, and the sources of its answer."""
 
-    model_config = example(
-        request="When was Acme founded?",
-        sources={"S0": "Acme was founded in 1987 in Berlin. It has 40 employees."},
-        stream=False,
-    )
+    model_config = example(request="When was Acme founded?", sources=_SOURCES, stream=False)
 
     request: GuardQuestion = Field(description="The question to answer.")
-    history: list[MessageIn | Text] = Field(
-        default_factory=list, max_length=1000, description="The conversation so far."
-    )
+    history: ShortHistory = []
     kb: Flag = Field(default=False, description="Use the server's knowledge base as a source too.")
     stream: Flag = Field(default=True, description="Respond with server-sent events.")
 
@@ -286,17 +283,11 @@ DocumentId = Annotated[str, Field(min_length=1, max_length=512)]
 class ChatRequestIn(WithHistory):
     """A question to the documents."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"message": "What is the deposit for the hall?", "top_k": 5}]},
-    )
+    model_config = example(message="What is the deposit for the hall?", top_k=5)
 
     message: Question | None = Field(default=None, description="The question.")
     question: Question | None = Field(default=None, description="Alias of `message`.")
-    history: list[MessageIn | Text] = Field(
-        default_factory=list, max_length=1000, description="The conversation so far."
-    )
+    history: ShortHistory = []
     top_k: int | None = Field(default=None, ge=1, le=50, description="Number of passages to retrieve.")
     stream: bool = Field(default=False, description="Respond with server-sent events.")
 
@@ -324,12 +315,6 @@ class NewDocument(RequestBase):
 class NewDocuments(RequestBase):
     """Documents to ingest. Known ids are replaced; unchanged documents are left alone."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={
-            "examples": [{"documents": [{"id": "fees", "text": "The deposit for the hall is 500 shekels."}]}]
-        },
-    )
+    model_config = example(documents=[{"id": "fees", "text": "The deposit for the hall is 500 shekels."}])
 
     documents: Annotated[list[NewDocument], Field(min_length=1, max_length=1000)]

@@ -258,11 +258,7 @@ def _sections(text: str, found: Sequence[TextPiece], rendered: bool) -> tuple[li
 
     A section ends at a heading and where a rendered context begins another source.
     """
-    starts = (
-        [match.start() for match in HEADER.finditer(text) if _begins_line(text, match.start())]
-        if rendered
-        else []
-    )
+    starts = [match.start() for match in HEADER.finditer(text) if _begins_line(text, match.start())] if rendered else []
     speakers = _speakers(found)
     section, leads = [], []
     heading, record, current, source = "", "", 0, 0

@@ -39,35 +39,23 @@ PROXY_HEADERS = (
 recognised."""
 
 _ANY, _READ = frozenset[str](), frozenset({"GET", "HEAD"})
+_CHECK = (
+    "/v1/check", "/v1/claims", "/v1/traces", "/v1/detect", "/v1/estimate", "/v1/outputs", "/v1/guard", "/v1/sources",
+    "/mcp", "/beta/litellm_basic_guardrail_api",
+)  # fmt: skip
+_PAGES = ("/schema", "/healthz", "/readyz", "/docs", "/openapi.json", "/page", "/r", "/audit", "/favicon.ico")
 PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
-    ("/v1/check", _ANY, "check"),
-    ("/v1/claims", _ANY, "check"),
-    ("/v1/traces", _ANY, "check"),
-    ("/v1/detect", _ANY, "check"),
-    ("/v1/estimate", _ANY, "check"),
-    ("/v1/outputs", _ANY, "check"),
-    ("/v1/guard", _ANY, "check"),
+    *((path, _ANY, "check") for path in _CHECK),
     ("/v1/facts", _READ, "facts:read"),
     ("/v1/facts", _ANY, "facts:write"),
     ("/v1/kb", _READ, "facts:read"),
     ("/v1/reports", _ANY, "reports"),
-    ("/v1/sources", _ANY, "check"),
     ("/v1/rag/documents", _READ, "rag"),
     ("/v1/rag/documents", _ANY, "rag:write"),
     ("/v1/rag", _ANY, "rag"),
     ("/v1", _ANY, "proxy"),
-    ("/mcp", _ANY, "check"),
-    ("/beta/litellm_basic_guardrail_api", _ANY, "check"),
-    ("/schema", _READ, PUBLIC),
     ("/metrics", _READ, "metrics"),
-    ("/healthz", _READ, PUBLIC),
-    ("/readyz", _READ, PUBLIC),
-    ("/docs", _READ, PUBLIC),
-    ("/openapi.json", _READ, PUBLIC),
-    ("/page", _READ, PUBLIC),
-    ("/r", _READ, PUBLIC),
-    ("/audit", _READ, PUBLIC),
-    ("/favicon.ico", _READ, PUBLIC),
+    *((path, _READ, PUBLIC) for path in _PAGES),
 )
 """Path prefix, methods (empty: all) and required scope; the first match counts. Other paths below /v1 belong
 to the proxy, and any path not listed requires `admin`."""

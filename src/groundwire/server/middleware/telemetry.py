@@ -7,7 +7,6 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -83,12 +82,14 @@ class TelemetryMiddleware:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        call = _TrackedRequest(scope, _request_id_of(headers), send)
+        given = headers.get("x-request-id", "")  # the client's own, if it is safe to log
+        call = _TrackedRequest(scope, given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex, send)
+        attributes = {"http.request.method": scope["method"], "url.path": scope["path"], "url.scheme": scope["scheme"]}
         _request_id.set(call.identity)
         with (
             self._metrics.in_flight.track_inprogress(),
             self._tracer.start_as_current_span(
-                scope["method"], propagate.extract(headers), SpanKind.SERVER, _span_attributes(scope)
+                scope["method"], propagate.extract(headers), SpanKind.SERVER, attributes
             ) as span,
         ):
             try:
@@ -104,8 +105,9 @@ class TelemetryMiddleware:
 
     def _finish(self, call: _TrackedRequest, span: Span) -> None:
         status = call.final_status
-        route, method = _route(call.scope), call.scope["method"]
-        known = method if method in _METHODS else "other"  # a label must not grow with what clients send
+        # A label must not grow with what clients send: the route's template, not the path.
+        route = getattr(call.scope.get("route"), "path", None) or "unmatched"
+        known = call.scope["method"] if call.scope["method"] in _METHODS else "other"
         self._metrics.requests.labels(known, route, str(status)).inc()
         self._metrics.seconds.labels(route).observe(call.seconds)
         span.update_name(f"{known} {route}")
@@ -152,21 +154,6 @@ class _TrackedRequest:
         elif message["type"] == "http.response.body":
             self.sent += len(message.get("body", b""))
         await self._send(message)
-
-
-def _request_id_of(headers: Headers) -> str:
-    """The client's own request id if it is safe to log, else a new one."""
-    given = headers.get("x-request-id", "")
-    return given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
-
-
-def _span_attributes(scope: Scope) -> Mapping[str, str]:
-    return {"http.request.method": scope["method"], "url.path": scope["path"], "url.scheme": scope["scheme"]}
-
-
-def _route(scope: Scope) -> str:
-    """The route's template, not the path: a metric label must not grow with what clients send."""
-    return getattr(scope.get("route"), "path", None) or "unmatched"
 
 
 def _write_log(call: _TrackedRequest, status: int, route: str, failure: Exception | None, log_paths: bool) -> None:

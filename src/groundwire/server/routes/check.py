@@ -15,8 +15,7 @@ from groundwire.reports.html import to_html
 from groundwire.reports.json import audit_json, claim_object, flag_object, to_json
 from groundwire.reports.schema import AuditOut, DetectionOut, EstimateOut, EstimatesOut, ReportOut, VerificationsOut
 from groundwire.retrieval.load import from_mapping
-from groundwire.server.deps import ServiceDep, json_response, raw_json_response, require_kb
-from groundwire.server.problems import problems
+from groundwire.server.deps import ServiceDep, json_response, raw_json_response, require_kb, route
 from groundwire.server.reports import REPORT_HEADER, html_response, store_report, wants_html
 from groundwire.server.schemas import (
     AuditRequestIn,
@@ -32,17 +31,14 @@ from groundwire.traces.steps import ParsedTrace, read_trace
 from groundwire.types import ClaimVerification, Estimate, HallucinationReport, Query, Source
 
 router = APIRouter(prefix="/v1")
+CHECK = ["check"]
 
 
-@router.post(
-    "/check",
-    tags=["check"],
-    summary="Verify every claim of an answer against its sources",
-    response_model=ReportOut,
-    responses=problems(501, 502),
-)
+@route(router, "POST", "/check", ReportOut, 501, 502, tags=CHECK)
 async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Response:
-    """The response is the object of `groundwire check --json`, byte for byte.
+    """Verify every claim of an answer against its sources.
+
+    The response is the object of `groundwire check --json`, byte for byte.
 
     `flagged` is true if some claim is not supported by its sources, false if none is, and null if that could
     not be checked. If the server stores reports, `X-Groundwire-Report` is the id of this one; send
@@ -67,15 +63,11 @@ async def _checked(body: CheckRequest, service: Service, context: ContextKwargs)
     return await engine.fix(report, sources, **context) if body.fix else report
 
 
-@router.post(
-    "/claims/verify",
-    tags=["check"],
-    summary="Verify claims against their evidence",
-    response_model=VerificationsOut,
-    responses=problems(501, 502),
-)
+@route(router, "POST", "/claims/verify", VerificationsOut, 501, 502, tags=CHECK)
 async def verify_claims(body: VerifyRequest, service: ServiceDep) -> Response:
-    """One verdict per claim, in order. `claim` and `claims` are verified as given; from `text` the claims are
+    """Verify claims against their evidence.
+
+    One verdict per claim, in order. `claim` and `claims` are verified as given; from `text` the claims are
     extracted first.
     """
     engine = service.engine_for("claims").variant(profile=body.profile, target=body.confidence)
@@ -93,15 +85,12 @@ async def _verified(body: VerifyRequest, engine: Groundwire) -> list[ClaimVerifi
     return list(await asyncio.gather(*verdicts))
 
 
-@router.post(
-    "/detect",
-    tags=["check"],
-    summary="Check a response against knowledge, conversation, time and logic",
-    response_model=DetectionOut,
-    responses=problems(501, 502),
-)
+@route(router, "POST", "/detect", DetectionOut, 501, 502, tags=CHECK)
 async def detect(body: DetectRequest, request: Request, service: ServiceDep) -> Response:
-    """Eight detectors; those without input to work on are listed in `detectors_skipped`."""
+    """Check a response against knowledge, conversation, time and logic.
+
+    Eight detectors; those without input to work on are listed in `detectors_skipped`.
+    """
     context: ContextKwargs = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
     found = await service.work(lambda: service.engine.detect(body.text, body.parsed_sources, **context), body.size)
     flags = [flag_object(flag) for flag in found.flags]
@@ -109,15 +98,11 @@ async def detect(body: DetectRequest, request: Request, service: ServiceDep) -> 
     return json_response({"flagged": bool(flags), "flags": flags, "detectors_skipped": skipped})
 
 
-@router.post(
-    "/traces/audit",
-    tags=["check"],
-    summary="Verify the steps of a reasoning trace",
-    response_model=AuditOut,
-    responses=problems(501, 502),
-)
+@route(router, "POST", "/traces/audit", AuditOut, 501, 502, tags=CHECK)
 async def audit(body: AuditRequestIn, request: Request, service: ServiceDep) -> Response:
-    """Each step is judged by the sources it cites and by earlier supported steps; then the answer is derived
+    """Verify the steps of a reasoning trace.
+
+    Each step is judged by the sources it cites and by earlier supported steps; then the answer is derived
     again from the question and the steps alone. The response is the object of `groundwire audit --json`.
     """
     trace, sources = _parse_trace(body)
@@ -146,15 +131,11 @@ def _parse_trace(body: AuditRequestIn) -> tuple[ParsedTrace, tuple[Source, ...]]
     return trace, (*own, *given)
 
 
-@router.post(
-    "/estimate",
-    tags=["estimate"],
-    summary="Probability of a claim in its context",
-    response_model=EstimateOut,
-    responses=problems(502),
-)
+@route(router, "POST", "/estimate", EstimateOut, 502, tags=["estimate"])
 async def estimate(body: EstimateRequest, service: ServiceDep) -> Response:
-    """The verifier's output for one claim: no bits, no verdict. Another groundwire calls this with the
+    """Probability of a claim in its context.
+
+    The verifier's output for one claim: no bits, no verdict. Another groundwire calls this with the
     backend `external`.
     """
     query = Query(body.claim, body.context, body.question)
@@ -162,15 +143,12 @@ async def estimate(body: EstimateRequest, service: ServiceDep) -> Response:
     return json_response(_estimate_object(found))
 
 
-@router.post(
-    "/estimate/batch",
-    tags=["estimate"],
-    summary="Probabilities of several claims in one context",
-    response_model=EstimatesOut,
-    responses=problems(502),
-)
+@route(router, "POST", "/estimate/batch", EstimatesOut, 502, tags=["estimate"])
 async def estimate_batch(body: EstimatesRequest, service: ServiceDep) -> Response:
-    """One estimate per claim, in order; a failed one has an `error`."""
+    """Probabilities of several claims in one context.
+
+    One estimate per claim, in order; a failed one has an `error`.
+    """
     queries = [Query(claim, body.context, body.question) for claim in body.claims]
     found = await _estimated(queries, service, len(body.context) + sum(map(len, body.claims)))
     return json_response({"estimates": [_estimate_object(one) for one in found]})
@@ -221,12 +199,15 @@ class ExtractedTexts(BaseModel):
     errors: list[FileError] = Field(description="Files that cannot be read, and why.")
 
 
-@router.post("/sources", tags=["sources"], responses=problems())
+@route(router, "POST", "/sources", ExtractedTexts, tags=["sources"])
 async def texts_of(
     files: Annotated[list[UploadFile], File(description="One or more files.", max_length=_MAX_FILES)],
     service: ServiceDep,
 ) -> ExtractedTexts:
-    """Extract the texts of files, to be sent with a check. Nothing is stored."""
+    """Extract the texts of files, to be sent with a check.
+
+    Nothing is stored.
+    """
     found = ExtractedTexts(sources=[], errors=[])
     with service.file_admission.admitted(sum(file.size or 0 for file in files)):
         for file in files:

@@ -11,48 +11,44 @@ from fastapi import APIRouter, Query, Request, Response
 from groundwire.memory.decision import Decision
 from groundwire.memory.writer import fact_from_roles
 from groundwire.reports.schema import EntitiesOut, FactOut, FactsOut, KeptFactOut, KnowledgeOut, KnownOut, RejectedOut
-from groundwire.server.deps import ServiceDep, json_response
+from groundwire.server.deps import ServiceDep, json_response, route
 from groundwire.server.middleware.auth import Caller
-from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
+from groundwire.server.problems import Forbidden, NotFound
 from groundwire.server.schemas import FactRequest
-from groundwire.server.service import Service
 from groundwire.stores.facts import list_facts
 from groundwire.stores.formats import entity_object, fact_object
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.queue import RejectedFacts
-from groundwire.types import Entity, Fact, FactStatus, Match
+from groundwire.types import Entity, Fact, FactStatus
 
 facts_router = APIRouter(prefix="/v1/facts", tags=["facts"])
 kb_router = APIRouter(prefix="/v1/kb", tags=["knowledge"])
 
 _MIN_SIMILARITY = 0.6
 """Lowest similarity of a name that a search returns: enough for typos, not for other names."""
+_LATER = {"model": KeptFactOut, "description": "Stored, and verified later"}
 Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of results.")]
 
 
-@facts_router.post(
-    "",
-    summary="Store a fact that its evidence supports",
-    status_code=201,
-    response_model=KeptFactOut,
-    responses={202: {"model": KeptFactOut, "description": "Stored, and verified later"}, **problems(501, 502)},
-)
+@route(facts_router, "POST", "", KeptFactOut, 501, 502, status_code=201, responses={202: _LATER})
 async def add(body: FactRequest, request: Request, service: ServiceDep) -> Response:
-    """201: stored. 202: stored as `pending` and verified later. Either way a crash does not lose it. A
+    """Store a fact that its evidence supports.
+
+    201: stored. 202: stored as `pending` and verified later. Either way a crash does not lose it. A
     fact that its evidence does not support is rejected (422, `not-grounded`) with the missing bits.
     """
     caller: Caller = request.state.caller
     if not body.verify and not caller.may(ADMIN):
         raise Forbidden("storing an unverified fact requires the scope admin")
-    fact, decision = await service.work(lambda: _admitted(body, service), body.size)
+
+    async def admit() -> tuple[Fact, Decision]:
+        gate = await asyncio.to_thread(lambda: service.gate)
+        return await gate.admit(_fact(body), body.parsed_sources, confidence=body.confidence, verify=body.verify)
+
+    fact, decision = await service.work(admit, body.size)
     known = f"known already, but {decision.reason}" if fact.status is not decision.status else ""
     found = {**fact_object(fact), "reason": known or decision.reason}
     return json_response(found, 202 if fact.status is FactStatus.PENDING else 201)
-
-
-async def _admitted(body: FactRequest, service: Service) -> tuple[Fact, Decision]:
-    gate = await asyncio.to_thread(lambda: service.gate)
-    return await gate.admit(_fact(body), body.parsed_sources, confidence=body.confidence, verify=body.verify)
 
 
 def _fact(body: FactRequest) -> Fact | str:
@@ -62,14 +58,17 @@ def _fact(body: FactRequest) -> Fact | str:
     return replace(made, many=body.many)
 
 
-@facts_router.get("", summary="List facts, newest first", response_model=FactsOut, responses=reading_problems())
+@route(facts_router, "GET", "", FactsOut)
 async def facts(
     service: ServiceDep,
     status: FactStatus | None = None,
     limit: Limit = 100,
     after: Annotated[str, Query(max_length=300, description="Id of the last fact of the previous page.")] = "",
 ) -> Response:
-    """One page; pass `after` to get the next one."""
+    """List facts, newest first.
+
+    One page; pass `after` to get the next one.
+    """
 
     def read() -> list[Fact]:
         with service.database.read() as connection:
@@ -79,55 +78,49 @@ async def facts(
     return json_response({"facts": [fact_object(fact) for fact in found]})
 
 
-@facts_router.get(
-    "/rejected", summary="List rejected facts, newest first", response_model=RejectedOut, responses=reading_problems()
-)
+@route(facts_router, "GET", "/rejected", RejectedOut)
 async def rejected(service: ServiceDep, limit: Limit = 100) -> Response:
-    """With their scores: for inspection only, never used as knowledge."""
+    """List rejected facts, newest first.
+
+    With their scores: for inspection only, never used as knowledge.
+    """
     found = await asyncio.to_thread(lambda: RejectedFacts(service.database).latest(limit))
     return json_response({"rejected": [one.as_json() for one in found]})
 
 
-@facts_router.get("/{fact_id}", summary="One fact", response_model=FactOut, responses=reading_problems(404))
+@route(facts_router, "GET", "/{fact_id}", FactOut, 404)
 async def fact(fact_id: str, service: ServiceDep) -> Response:
+    """One fact."""
     found = await asyncio.to_thread(lambda: service.knowledge.fact(fact_id))
     if found is None:
         raise NotFound(f"no fact {fact_id[:100]!r}")
     return json_response(fact_object(found))
 
 
-@kb_router.get("", summary="Size of the knowledge base", response_model=KnowledgeOut, responses=reading_problems())
+@route(kb_router, "GET", "", KnowledgeOut)
 async def stats(service: ServiceDep) -> Response:
+    """Size of the knowledge base."""
     return json_response(asdict(await asyncio.to_thread(service.knowledge.stats)))
 
 
-@kb_router.get(
-    "/entities",
-    summary="Find entities by name, best match first",
-    response_model=EntitiesOut,
-    responses=reading_problems(),
-)
+@route(kb_router, "GET", "/entities", EntitiesOut)
 async def entities(
     service: ServiceDep,
     q: Annotated[str, Query(min_length=1, max_length=300, description="A name, or something similar.")],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Response:
+    """Find entities by name, best match first."""
     found = await asyncio.to_thread(lambda: service.knowledge.similar(q, _MIN_SIMILARITY, limit))
-    return json_response({"entities": [_match(one) for one in found]})
+    shown = [{**entity_object(m.entity), "match": m.kind.value, "score": round(m.score, 4)} for m in found]
+    return json_response({"entities": shown})
 
 
-def _match(found: Match) -> dict[str, object]:
-    return {**entity_object(found.entity), "match": found.kind.value, "score": round(found.score, 4)}
-
-
-@kb_router.get(
-    "/entities/{entity_id:path}",
-    summary="An entity and the facts about it",
-    response_model=KnownOut,
-    responses=reading_problems(404),
-)
+@route(kb_router, "GET", "/entities/{entity_id:path}", KnownOut, 404)
 async def entity(entity_id: str, service: ServiceDep, limit: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
-    """By id, name or alias."""
+    """An entity and the facts about it.
+
+    By id, name or alias.
+    """
 
     def read() -> tuple[Entity, list[Fact]] | None:
         known = service.knowledge

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from groundwire.reports.schema import HealthOut, ReadyOut, report_schema
-from groundwire.server.deps import ServiceDep, json_response
-from groundwire.server.problems import Problem, problem_response, reading_problems
+from groundwire.server.deps import ServiceDep, json_response, route
+from groundwire.server.problems import Problem, problem_response
 from groundwire.server.service import OK
 from groundwire.version import __version__
 
@@ -24,9 +24,12 @@ async def healthz() -> Response:
 
 
 @router.head("/readyz", include_in_schema=False)
-@router.get("/readyz", summary="Readiness", response_model=ReadyOut, responses=reading_problems(503))
+@route(router, "GET", "/readyz", ReadyOut)
 async def readyz(request: Request, service: ServiceDep) -> Response:
-    """200 if the model is loaded and the store answers; 503 while starting, draining or failing."""
+    """Readiness.
+
+    200 if the model is loaded and the store answers; 503 while starting, draining or failing.
+    """
     if service.state.draining:
         return problem_response(request, Problem("unavailable", "this server is shutting down"))
     model, store = service.readiness.model, await service.readiness.store(lambda: service.database)
@@ -43,8 +46,11 @@ async def schema() -> Response:
     return json_response(report_schema())
 
 
-@router.get("/metrics", summary="Prometheus metrics", response_class=PlainTextResponse, responses=reading_problems())
+@route(router, "GET", "/metrics", response_class=PlainTextResponse)
 async def metrics(service: ServiceDep) -> Response:
-    """Claims, verdicts, batches, cache and failures of the engine, and HTTP requests."""
+    """Prometheus metrics.
+
+    Claims, verdicts, batches, cache and failures of the engine, and HTTP requests.
+    """
     body = await asyncio.to_thread(service.metrics.render)
     return Response(body, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from groundwire.reports.feedback import add_feedback, claim_of_stored_report
 from groundwire.reports.json import feedback_object
 from groundwire.reports.schema import FeedbackOut, ReportList, StoredOut
-from groundwire.server.deps import ServiceDep, json_response
-from groundwire.server.problems import NotFound, problems, reading_problems
+from groundwire.server.deps import ServiceDep, json_response, route
+from groundwire.server.problems import NotFound
 from groundwire.server.reports import (
     HTML_RESPONSE,
     html_response,
@@ -27,7 +27,7 @@ from groundwire.server.service import Service
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.reports import ReportStore, ReportSummary
 
-router = APIRouter(prefix="/v1", tags=["reports"])
+router = APIRouter(prefix="/v1/reports", tags=["reports"])
 
 Identity = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Flagged = Literal["true", "false", "unknown"]
@@ -58,7 +58,7 @@ class FeedbackRequest(BaseModel):
     note: str = Field(default="", max_length=2000)
 
 
-@router.get("/reports", summary="List reports, newest first", response_model=ReportList, responses=reading_problems())
+@route(router, "GET", "", ReportList)
 async def reports(
     request: Request,
     service: ServiceDep,
@@ -67,7 +67,10 @@ async def reports(
     flagged: Annotated[Flagged | None, Query(description="`unknown`: could not be checked.")] = None,
     kind: Annotated[str, Query(max_length=20, description="`check`, `audit`, …")] = "",
 ) -> Response:
-    """The reports of the caller's key; all reports with the scope `admin` or without keys."""
+    """List reports, newest first.
+
+    The reports of the caller's key; all reports with the scope `admin` or without keys.
+    """
     only: dict[str, Any] = {} if flagged is None else {"flagged": _FLAGGED[flagged]}
     only |= {"kind": kind} if kind else {}
     found = await _read(
@@ -78,14 +81,11 @@ async def reports(
     return json_response({"reports": [summary_object(s, service.config) for s in page], "next": rest})
 
 
-@router.get(
-    "/reports/{identity}",
-    summary="One report",
-    response_model=StoredOut,
-    responses={200: HTML_RESPONSE, **reading_problems(404)},
-)
+@route(router, "GET", "/{identity}", StoredOut, 404, responses={200: HTML_RESPONSE})
 async def report(identity: Identity, request: Request, service: ServiceDep) -> Response:
-    """The report with its input, for the key that created it, for the scope `admin`, and for any caller with
+    """One report.
+
+    The report with its input, for the key that created it, for the scope `admin`, and for any caller with
     the scope `reports` who sends a token of `POST /v1/reports/{identity}/share` in `X-Groundwire-Share`.
 
     With `Accept: text/html` the response is a self-contained page.
@@ -97,9 +97,12 @@ async def report(identity: Identity, request: Request, service: ServiceDep) -> R
     return json_response(found)
 
 
-@router.delete("/reports/{identity}", summary="Delete a report", status_code=204, responses=reading_problems(404))
+@route(router, "DELETE", "/{identity}", None, 404, status_code=204)
 async def delete(identity: Identity, request: Request, service: ServiceDep) -> Response:
-    """Allowed for the key that created it and for the scope `admin`."""
+    """Delete a report.
+
+    Allowed for the key that created it and for the scope `admin`.
+    """
     await asyncio.to_thread(service.report_writer.flush)
     gone = await _read(service, lambda reports: reports.delete(identity, _owner(request)))
     if not gone:
@@ -107,15 +110,11 @@ async def delete(identity: Identity, request: Request, service: ServiceDep) -> R
     return Response(status_code=204)
 
 
-@router.post(
-    "/reports/{identity}/share",
-    summary="Share a report",
-    status_code=201,
-    response_model=ShareOut,
-    responses=reading_problems(404),
-)
+@route(router, "POST", "/{identity}/share", ShareOut, 404, has_body=False, status_code=201)
 async def share(identity: Identity, request: Request, service: ServiceDep) -> Response:
-    """Make a token that lets other keys read the report, but not rate, share or delete it. It is shown once.
+    """Share a report.
+
+    Make a token that lets other keys read the report, but not rate, share or delete it. It is shown once.
 
     Allowed for the key that created the report and for the scope `admin`.
     """
@@ -126,25 +125,24 @@ async def share(identity: Identity, request: Request, service: ServiceDep) -> Re
     return json_response({"token": token, "path": f"/r/{identity}#{token}"}, 201)
 
 
-@router.delete(
-    "/reports/{identity}/share", summary="Stop sharing a report", status_code=204, responses=reading_problems(404)
-)
+@route(router, "DELETE", "/{identity}/share", None, 404, status_code=204)
 async def unshare(identity: Identity, request: Request, service: ServiceDep) -> Response:
-    """Revoke every token of the report."""
+    """Stop sharing a report.
+
+    Revoke every token of the report.
+    """
     if not await _read(service, lambda reports: reports.unshare(identity, _owner(request))):
         raise NotFound(f"no shared report {identity}")
     return Response(status_code=204)
 
 
-@router.post(
-    "/reports/{identity}/feedback",
-    summary="Rate a verdict as right or wrong",
-    response_model=FeedbackOut,
-    responses=problems(404),
-)
+@route(router, "POST", "/{identity}/feedback", FeedbackOut, 404)
 async def feedback(identity: Identity, body: FeedbackRequest, request: Request, service: ServiceDep) -> Response:
-    """Allowed for the key that created the report and for the scope `admin`. Feedback outlives the report:
-    `groundwire calibrate --from-feedback` learns from it."""
+    """Rate a verdict as right or wrong.
+
+    Allowed for the key that created the report and for the scope `admin`. Feedback outlives the report:
+    `groundwire calibrate --from-feedback` learns from it.
+    """
     _, stored = await _found(service, identity, request)
 
     def record() -> dict[str, Any]:
