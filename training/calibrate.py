@@ -24,10 +24,6 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from training import grounded
-from training.candidate.calibration import features, is_clear, supported_odds
-from training.candidate.network import Network, Reading
-from training.candidate.quantities import NumberCheck, check_numbers
-from training.candidate.verifier import NUMBER_WORDS
 from training.data import fold, rows
 from training.export import write_manifest
 from training.grounded import CARDS, OWN_CARDS, card_claims, for_calibration, lines, marked_claims, row_marks
@@ -35,6 +31,11 @@ from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from training.pools_short import auroc
 
 from groundwire.text.document import Document
+from groundwire.verdicts.risk import WORST, with_odds
+from groundwire.verifiers.local.calibration import features, is_clear
+from groundwire.verifiers.local.network import Network, Reading
+from groundwire.verifiers.local.quantities import NumberCheck, check_numbers
+from groundwire.verifiers.local.verifier import NUMBER_WORDS
 
 FOLD = 1
 RELEVANCE = (0.0, 1.0, 2.0, 4.0)
@@ -204,8 +205,7 @@ def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[st
             by_answer.setdefault(key, []).append((float(p_yes), example.label != ENTAILMENT))
     risks: dict[str, dict[str, tuple[float, bool]]] = {}
     for (kind, answer), claims in by_answer.items():
-        odds = supported_odds(len(claims))
-        worst = sorted(odds * p_yes / (1 + (odds - 1) * p_yes) for p_yes, _ in claims)[:3]
+        worst = sorted(with_odds(p_yes, len(claims)) for p_yes, _ in claims)[:WORST]
         risks.setdefault(kind, {})[answer] = (1 - float(np.prod(worst)), any(wrong for _, wrong in claims))
     return risks
 

@@ -3,8 +3,8 @@
 python -m training.checkpoint pack CHECKPOINT.pt FILE.npz
 python -m training.checkpoint unpack FILE.npz CHECKPOINT.pt
 
-Fine-tuning moves the weights a little away from gte-small, so only the differences are stored: 8 bits each
-with a scale per row. Word vectors are frozen and come from gte-small itself (`training.base_model`).
+Fine-tuning moves the weights a little away from their base, so only the differences are stored: 8 bits each
+with a scale per row. Word vectors are frozen and come from the base itself (`training.base_model`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from training.base_model import BASE
 FROZEN = "encoder.word.weight"
 
 
-def _base() -> dict[str, torch.Tensor]:
-    state = torch.load(BASE / "encoder.pt", weights_only=True)
+def _base(name: str) -> dict[str, torch.Tensor]:
+    state = torch.load(BASE / name / "encoder.pt", weights_only=True)
     return {f"encoder.{name}": value for name, value in state.items()}
 
 
 def pack(checkpoint: Path, target: Path) -> None:
-    base = _base()
-    arrays: dict[str, np.ndarray] = {}
-    for name, value in torch.load(checkpoint, weights_only=True)["model"].items():
+    found = torch.load(checkpoint, weights_only=True)
+    base = _base(found["base"])
+    arrays: dict[str, np.ndarray] = {"base": np.array(found["base"])}
+    for name, value in found["model"].items():
         if name == FROZEN:
             continue
         change = (value - base[name] if name in base else value).float().numpy()
@@ -41,10 +42,13 @@ def pack(checkpoint: Path, target: Path) -> None:
 
 
 def unpack(source: Path, checkpoint: Path) -> None:
-    base = _base()
-    state = {FROZEN: base[FROZEN]}
     with np.load(source) as arrays:
+        kind = str(arrays["base"])
+        base = _base(kind)
+        state = {FROZEN: base[FROZEN]}
         for key in arrays.files:
+            if key == "base":
+                continue
             name, _, part = key.partition("|")
             if part == "scale":
                 continue
@@ -53,7 +57,7 @@ def unpack(source: Path, checkpoint: Path) -> None:
                 change = change * arrays[f"{name}|scale"]
             value = torch.from_numpy(change)
             state[name] = base[name] + value if name in base else value
-    torch.save({"model": state}, checkpoint)
+    torch.save({"base": kind, "model": state}, checkpoint)
 
 
 if __name__ == "__main__":

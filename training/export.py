@@ -10,18 +10,37 @@ import json
 import shutil
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
+from torch import Tensor, nn
 from training.base_model import BASE
-from training.network import CrossEncoder
+from training.network import CLS, GTE_SMALL, SEP, SHAPES, CrossEncoder
 
 
 def load_model(checkpoint: Path) -> CrossEncoder:
-    model = CrossEncoder()
-    model.load_state_dict(torch.load(checkpoint, weights_only=True)["model"])
+    """The network of a checkpoint, with as many layers as it has."""
+    state = torch.load(checkpoint, weights_only=True)
+    layers = 1 + max(int(name.split(".")[2]) for name in state["model"] if ".layers." in name)
+    model = CrossEncoder(replace(SHAPES[state.get("base", GTE_SMALL.name)], layers=layers))
+    model.load_state_dict(state["model"])
     return model.eval()
+
+
+class BertIds(nn.Module):
+    """A network that takes token ids of BERT's vocabulary, whatever its base: the package knows only these."""
+
+    def __init__(self, model: CrossEncoder) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, mask: Tensor, types: Tensor) -> tuple[Tensor, Tensor]:
+        if self.model.encoder.shape.relative_buckets:
+            ids = torch.where(ids == CLS, 0, torch.where(ids == SEP, 2, ids + 4))
+        pair, token = self.model(ids, mask, types)
+        return pair, token
 
 
 def export(checkpoint: Path, folder: Path) -> tuple[Path, Path]:
@@ -35,7 +54,7 @@ def export(checkpoint: Path, folder: Path) -> tuple[Path, Path]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            load_model(checkpoint),
+            BertIds(load_model(checkpoint)),
             (ids, mask, types),
             str(full),
             input_names=["ids", "mask", "types"],
@@ -46,7 +65,7 @@ def export(checkpoint: Path, folder: Path) -> tuple[Path, Path]:
         )
     # reduce_range: on machines without VNNI full-range int8 products saturate.
     quantize_dynamic(full, small, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True)
-    shutil.copy(BASE / "tokenizer.json", folder / "tokenizer.json")
+    shutil.copy(BASE / "gte-small" / "tokenizer.json", folder / "tokenizer.json")
     write_manifest(folder)
     return full, small
 
@@ -62,8 +81,10 @@ def write_manifest(folder: Path) -> None:
 
 def average(checkpoints: list[Path], out: Path) -> None:
     """Write the mean of several checkpoints' weights."""
-    states = [torch.load(path, weights_only=True)["model"] for path in checkpoints]
-    torch.save({"model": {name: sum(s[name] for s in states) / len(states) for name in states[0]}}, out)
+    found = [torch.load(path, weights_only=True) for path in checkpoints]
+    states = [one["model"] for one in found]
+    mean = {name: sum(s[name] for s in states) / len(states) for name in states[0]}
+    torch.save({"base": found[0].get("base", GTE_SMALL.name), "model": mean}, out)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ import numpy as np
 from tokenizers import Tokenizer
 from training.base_model import BASE
 from training.data import WORK
+from training.network import CLS, SEP
 
 ENTAILMENT, NEUTRAL, CONTRADICTION, NOT_ENTAILED = range(4)
 LABELS = {"entailment": ENTAILMENT, "neutral": NEUTRAL, "contradiction": CONTRADICTION}
-CLS, SEP = 101, 102
 POOLS = WORK / "pools"
 
 Span = tuple[int, int]
@@ -39,7 +39,8 @@ class Pair:
 
 @dataclass(slots=True)
 class TokenPair:
-    """Token ids of a pair. `marks` holds 0 or 1 per claim token, or None where spans are unknown."""
+    """Token ids of a pair in BERT's vocabulary. `marks` holds 0 or 1 per claim token, or None where spans are
+    unknown."""
 
     ids: np.ndarray
     claim_start: int
@@ -50,7 +51,7 @@ class TokenPair:
 
 
 def tokenizer() -> Tokenizer:
-    found = Tokenizer.from_file(str(BASE / "tokenizer.json"))
+    found = Tokenizer.from_file(str(BASE / "gte-small" / "tokenizer.json"))
     found.no_truncation()
     found.no_padding()
     return found

@@ -38,7 +38,7 @@ def read(model: CrossEncoder, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
     with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
         for at in range(0, len(order), BATCH):
             chosen = order[at : at + BATCH]
-            ids, mask, types, *_ = collate([coded[i] for i in chosen])
+            ids, mask, types, *_ = collate([coded[i] for i in chosen], model.encoder.shape)
             found[chosen] = model(ids, mask, types)[0].float().softmax(-1).numpy()
     return found
 

@@ -1,6 +1,6 @@
 """Train the cross-encoder on weighted pools of pairs. Resumable: a run continues from its own checkpoint.
 
-python -m training.train --run a1 --mix short --minutes 60 [--start CHECKPOINT] [--partner a2]
+python -m training.train --run a1 --base mpnet --mix short --minutes 60 [--start CHECKPOINT] [--partner a2]
 
 Learning rate: linear warm-up, constant, then linear decay over the last `--decay` share of the minutes.
 With `--partner`, two runs of one thread each average their weights at every checkpoint: on two busy cores
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,13 @@ from torch import Tensor
 from torch.nn import functional as F
 from training.base_model import BASE
 from training.data import WORK
+from training.export import load_model
 from training.mixes import MIXES
-from training.network import CrossEncoder
+from training.network import GTE_SMALL, SHAPES, CrossEncoder, Shape
 from training.pairs import ENTAILMENT, NOT_ENTAILED, TokenPair, load
 
 CHECKPOINTS = WORK / "checkpoints"
-CHECKPOINT_SECONDS = 90
+CHECKPOINT_SECONDS = 240
 STALE_SECONDS = 400
 TOKENS_PER_BATCH = 1792
 LONGEST_BATCH = 32
@@ -93,14 +95,14 @@ def twins_of(item: TokenPair) -> int:
     return getattr(item, "twins", -1)
 
 
-def collate(batch: list[TokenPair]) -> tuple[Tensor, ...]:
+def collate(batch: list[TokenPair], shape: Shape) -> tuple[Tensor, ...]:
     width = max(len(item.ids) for item in batch)
-    ids = torch.zeros(len(batch), width, dtype=torch.long)
+    ids = torch.full((len(batch), width), shape.pad, dtype=torch.long)
     mask, types = torch.zeros_like(ids), torch.zeros_like(ids)
     marks = torch.full((len(batch), width), -1.0)
     for i, item in enumerate(batch):
         n = len(item.ids)
-        ids[i, :n] = torch.from_numpy(item.ids.astype(np.int64))
+        ids[i, :n] = torch.from_numpy(shape.ids(item.ids.astype(np.int64)))
         mask[i, :n] = 1
         types[i, item.claim_start : n] = 1
         if item.marks is not None:
@@ -148,7 +150,9 @@ def learning_rate(done: float, step: int, options: argparse.Namespace) -> float:
 
 def save_checkpoint(path: Path, model: CrossEncoder, optimiser: torch.optim.Optimizer, seen: dict[str, float]) -> None:
     part = path.with_suffix(".part")
-    torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict(), "seen": seen}, part)
+    base = model.encoder.shape.name
+    state = {"base": base, "model": model.state_dict(), "optimiser": optimiser.state_dict(), "seen": seen}
+    torch.save(state, part)
     part.replace(path)
 
 
@@ -166,12 +170,14 @@ def average_with(model: CrossEncoder, own: Path, partner: Path) -> None:
                     p.lerp_(weights[name], 0.5)
 
 
-def open_model(start: str) -> CrossEncoder:
-    model = CrossEncoder()
+def open_model(start: str, base: str, layers: int) -> CrossEncoder:
+    """The network to train: a checkpoint's, or a base's with its lowest `layers` layers (0: all)."""
     if start:
-        model.load_state_dict(torch.load(start, weights_only=True)["model"])
-    else:
-        model.encoder.load_state_dict(torch.load(BASE / "encoder.pt", weights_only=True))
+        return load_model(Path(start))
+    shape = SHAPES[base]
+    model = CrossEncoder(replace(shape, layers=layers) if layers else shape)
+    state = torch.load(BASE / base / "encoder.pt", weights_only=True)
+    model.encoder.load_state_dict({name: state[name] for name in model.encoder.state_dict()})
     return model
 
 
@@ -187,7 +193,7 @@ def train(options: argparse.Namespace) -> None:
     torch.manual_seed(options.seed)
     CHECKPOINTS.mkdir(parents=True, exist_ok=True)
     path = CHECKPOINTS / f"{options.run}.pt"
-    model = open_model(options.start)
+    model = open_model(options.start, options.base, options.layers)
     freeze(model, options.freeze)
     heads = [p for name, p in model.named_parameters() if not name.startswith("encoder.")]
     body = [p for name, p in model.named_parameters() if name.startswith("encoder.") and p.requires_grad]
@@ -222,7 +228,7 @@ def run(
                 break
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate(done, int(seen["step"]), options) * group["scale"]
-            ids, mask, types, marks, labels, weights, twins = collate(batch)
+            ids, mask, types, marks, labels, weights, twins = collate(batch, model.encoder.shape)
             # bfloat16 doubles the speed where the processor has it; elsewhere it is emulated and slow.
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=not options.fp32):
                 pair, token = model(ids, mask, types)
@@ -260,7 +266,9 @@ def main() -> None:
     parser.add_argument("--run", required=True)
     parser.add_argument("--mix", required=True, choices=sorted(MIXES))
     parser.add_argument("--minutes", type=float, required=True)
-    parser.add_argument("--start", default="", help="a checkpoint; default: gte-small")
+    parser.add_argument("--start", default="", help="a checkpoint; default: the base's published weights")
+    parser.add_argument("--base", default=GTE_SMALL.name, choices=sorted(SHAPES))
+    parser.add_argument("--layers", type=int, default=0, help="lowest layers of the base to keep; 0: all")
     parser.add_argument("--partner", default="", help="another run to average weights with")
     parser.add_argument("--peak", type=float, default=1.2e-4)
     parser.add_argument("--decay", type=float, default=0.3)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from groundwire.cli import main
 from groundwire.errors import GroundwireError, MissingExtra
-from groundwire.rag import embed
+from groundwire.rag import index
 
 ASKED = "What is the deposit for the hall?"
 
@@ -124,12 +124,12 @@ def test_without_the_extra_words_alone_find_and_that_is_said(
     def missing(*_: object, **__: object) -> None:
         raise MissingExtra("searching by meaning", "rag")
 
-    monkeypatch.setattr(embed, "load", missing)
-    embed.default_embedder.cache_clear()
+    monkeypatch.setattr(index, "load", missing)
+    index.default_embedder.cache_clear()
     try:
         model.script(chat("The deposit for the hall is 500 shekels [S0]."))
         code, _, said = groundwire("ingest", folder)
         assert (code, "by keywords only: pip install 'groundwire[rag]'" in said) == (0, True)
         assert groundwire("ask", ASKED)[0] == 0
     finally:
-        embed.default_embedder.cache_clear()
+        index.default_embedder.cache_clear()

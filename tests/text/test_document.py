@@ -64,6 +64,27 @@ def test_unrelated_documents_do_not_change_the_first_window(claim: str) -> None:
     assert around[0].text == alone[0].text
 
 
+def test_a_short_source_is_read_whole_also_among_others() -> None:
+    short = "The museum opens at ten. It closes at six. Children pay half."
+    alone = Document(f"[S0] {short}").windows("Children pay nothing.", plain)
+    around = Document(f"[S0] {HARBOUR}\n\n[S1] {short}\n\n[S2] {HARBOUR}").windows("Children pay nothing.", plain)
+    assert around[-1].text == alone[-1].text == short
+
+
+def test_a_speaker_or_heading_of_one_source_does_not_stand_over_the_next() -> None:
+    list_of_parts = "# Pegs\nPegs: 12 pieces.\nPoles: 3 pieces.\nRopes: 8 pieces."
+    tablet = "It is used to treat raised blood pressure. " + " ".join(f"Batch {n} was checked." for n in range(40))
+    first = Document(f"[S0] {list_of_parts}\n\n[S1] {tablet}").windows("It treats raised blood pressure.", plain)[0]
+    assert first.text.startswith("It is used to treat")
+
+
+def test_labels_do_not_make_a_conversation() -> None:
+    text = "Weight: 3 kg.\nHeight: 2 m.\nColour: red.\n" + " ".join(f"Lamp {n} hangs in hall {n}." for n in range(40))
+    (first, *_) = Document(text, rendered=False).windows("The lamp numbered 31 hangs in hall 31.", plain)
+    assert "Lamp 31" in first.text
+    assert "Colour: Lamp" not in first.text
+
+
 def test_a_run_of_text_stays_within_one_source() -> None:
     text = f"[S0] The ferry leaves at nine.\n\n[S1] The museum opens at ten. {HARBOUR}"
     for window in Document(text).windows("The museum opens at ten.", plain)[1:-1]:

@@ -20,8 +20,8 @@ from groundwire.errors import ConfigError
 from groundwire.types import Query, Span
 from groundwire.verifiers.backends import open_backend
 from groundwire.verifiers.fake import FakeVerifier
+from groundwire.verifiers.local.network import FOLDER
 from groundwire.verifiers.model import ModelVerifier
-from groundwire.verifiers.network import FOLDER
 
 WORDS = ["[CLS]", "[SEP]", "[UNK]", "tower", "tall", "not", "red", "the", "is", "."]
 FACT = "the tower is tall ."

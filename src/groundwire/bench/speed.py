@@ -30,7 +30,7 @@ from groundwire.verdicts.profile import profile_for
 from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, BackendSpec, wrap_backend
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier
-from groundwire.verifiers.network import Network
+from groundwire.verifiers.local.network import Network
 from groundwire.verifiers.sampling import LogprobOrSampling
 
 ROUNDS = 50

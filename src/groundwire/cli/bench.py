@@ -63,3 +63,20 @@ def quality(
     from groundwire.bench.quality import Request, run_quality
 
     return run_quality(Request(data, tuple(filter(None, sets.split(","))), limit, json_out, oof), config, console)
+
+
+@command(parent=bench)
+def rules(
+    data: Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")] = Path(
+        "../shared/data"
+    ),
+    sets: Annotated[str, typer.Option(help="Only these sets, as in logicnli,infotabs.")] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="Approximate number of rows per set.")] = None,
+    json_out: JsonOut = None,
+    *,
+    console: Console,
+) -> int:
+    """Measure each rule of the verifier: how often it speaks, how often it is right, what it changes."""
+    from groundwire.bench.rules import run_rules
+
+    return run_rules(console, data, tuple(filter(None, sets.split(","))), limit, json_out)

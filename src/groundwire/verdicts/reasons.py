@@ -19,6 +19,8 @@ WORDS = {
     GapType.EVIDENCE_INDEPENDENT: "holds without this evidence as well",
     GapType.KNOWN_NOT_IN_SOURCES: "may be true, but no source says it",
 }
+QUOTES = "the source says “"
+"""How a reason begins that quotes the evidence."""
 _MAX_PARTS = 2
 """Unsupported parts quoted in one reason; more would repeat the claim."""
 _WHOLE = 0.8
@@ -49,6 +51,8 @@ def reason_for(gap_type: GapType, claim: Claim, p1: Estimate, evidence: Sequence
 
 def _explains(reason: str, claim: str, evidence: Sequence[EvidenceRef]) -> bool:
     """False for a reason that is empty, repeats the claim, denies the verdict or names a cut-off value."""
+    if reason.startswith(QUOTES):
+        return True  # the sentence that decides may well share most of its words with the claim
     if not reason or (_AFFIRMS.search(reason) and not _DENIES.search(reason)):
         return False
     named = _NAMED.search(reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
+from math import pow, prod
 
 from groundwire.types import ClaimVerification, GapType, Status
 
@@ -22,13 +22,28 @@ WORST = 3
 """Claims that decide a response's risk. On held-out answers 2 to 6 made no difference."""
 
 
+def with_odds(p_yes: float, claims: int) -> float:
+    """P(supported) of a claim in a response of so many claims.
+
+    A claim's own P(yes) takes it to be as likely right as wrong before any evidence. A whole response is taken to be
+    as likely right as wrong whatever its length, so each claim of a long one is more likely right than one alone.
+
+    >>> [round(with_odds(0.5, claims), 2) for claims in (1, 2, 8)]
+    [0.5, 0.71, 0.92]
+    """
+    share = pow(0.5, 1 / max(1, claims))
+    odds = share / (1.0 - share)
+    return odds * p_yes / (1.0 + (odds - 1.0) * p_yes)
+
+
 def response_risk(claims: Sequence[ClaimVerification]) -> float:
     """How likely one of the riskiest claims is unsupported, each taken by itself.
 
     Only the worst few count: many claims that are each a little doubtful do not make a wrong answer.
     """
+    count = sum(claim.p1 is not None for claim in claims)
     worst = sorted((claim_risk(c) for c in claims), reverse=True)[:WORST]
-    return 1.0 - prod(1.0 - risk for risk in worst)
+    return 1.0 - prod(with_odds(1.0 - risk, count) for risk in worst)
 
 
 def apply_response_threshold(verdicts: Sequence[ClaimVerification], threshold: float | None) -> list[ClaimVerification]:

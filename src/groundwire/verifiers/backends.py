@@ -204,8 +204,8 @@ class LLMVerifier(Verifier, Protocol):
 
 
 def _local(_: Config) -> BackendSpec:
-    # Only here: whoever asks another backend needs no rules.
-    from groundwire.verifiers.rules.ruled import RuleVerifier
+    # Only here: other backends need no rules.
+    from groundwire.verifiers.rules import RuleVerifier
 
     verifier: LocalModel = load(LOCAL, feature="the backend 'local'", extra="local")()
     model = LOCAL.rpartition(":")[2]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.verifiers.logic.clauses import ANYONE, Literal
-from groundwire.verifiers.logic.conditions import Rule, literals, read
+from groundwire.verifiers.logic.conditions import Implication, literals, read
 
-TALL_IS_KIND = {Rule((Literal(ANYONE, "is tall"),), (Literal(ANYONE, "is kind"),))}
-KIND_IS_TALL = {Rule((Literal(ANYONE, "is kind"),), (Literal(ANYONE, "is tall"),))}
+TALL_IS_KIND = {Implication((Literal(ANYONE, "is tall"),), (Literal(ANYONE, "is kind"),))}
+KIND_IS_TALL = {Implication((Literal(ANYONE, "is kind"),), (Literal(ANYONE, "is tall"),))}
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_both_ways(sentence: str) -> None:
     ],
 )
 def test_what_is_said_of_kinds(sentence: str, body: str, head: str, holds: bool) -> None:
-    assert read(sentence) == (Rule((Literal(ANYONE, body),), (Literal(ANYONE, head, holds),)),)
+    assert read(sentence) == (Implication((Literal(ANYONE, body),), (Literal(ANYONE, head, holds),)),)
 
 
 def test_some_of_a_kind() -> None:
     body = (Literal(ANYONE, "is member"), Literal(ANYONE, "have card"))
     for sentence in ("Members who have a card can vote.", "Every member that has a card can vote."):
-        assert read(sentence) == (Rule(body, (Literal(ANYONE, "can vote"),)),)
+        assert read(sentence) == (Implication(body, (Literal(ANYONE, "can vote"),)),)
 
 
 @pytest.mark.parametrize(
@@ -95,16 +95,16 @@ def test_some_of_a_kind() -> None:
 )
 def test_what_a_kind_is_stays_a_condition(sentence: str) -> None:
     body = (Literal(ANYONE, "is ticket"), Literal(ANYONE, "is unused"))
-    assert read(sentence) == (Rule(body, (Literal(ANYONE, "is refundable"),)),)
+    assert read(sentence) == (Implication(body, (Literal(ANYONE, "is refundable"),)),)
 
 
 def test_all_of_a_condition_and_any_of_it() -> None:
     a, b, c = Literal("ana", "is tall"), Literal("bo", "is old"), Literal("the door", "is open")
-    assert read("If Ana is tall and Bo is old, the door is open.") == (Rule((a, b), (c,)),)
-    assert read("If Ana is tall or Bo is old, the door is open.") == (Rule((a,), (c,)), Rule((b,), (c,)))
-    assert read("If the door is open, Ana is tall and Bo is old.") == (Rule((c,), (a,)), Rule((c,), (b,)))
-    assert read("If the door is open, Ana is tall or Bo is old.") == (Rule((c,), (a, b)),)
-    assert read("Ana is tall or Bo is old.") == (Rule((), (a, b)),)
+    assert read("If Ana is tall and Bo is old, the door is open.") == (Implication((a, b), (c,)),)
+    assert read("If Ana is tall or Bo is old, the door is open.") == (Implication((a,), (c,)), Implication((b,), (c,)))
+    assert read("If the door is open, Ana is tall and Bo is old.") == (Implication((c,), (a,)), Implication((c,), (b,)))
+    assert read("If the door is open, Ana is tall or Bo is old.") == (Implication((c,), (a, b)),)
+    assert read("Ana is tall or Bo is old.") == (Implication((), (a, b)),)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ _READABLE = re.compile(r"[^\W_][\w\s,'’-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Implication:
     """Where all of `body` holds, one of `head` does. A fact has no body."""
 
     body: tuple[Literal, ...]
@@ -101,11 +101,11 @@ _NO_KIND = UNREAD - {"not"} | PEOPLE | PREPOSITIONS | {"the", "a", "an"} | _NUMB
 
 
 @lru_cache(maxsize=4096)
-def read(sentence: str) -> tuple[Rule, ...]:
+def read(sentence: str) -> tuple[Implication, ...]:
     """What a sentence states, or nothing where it is not understood to the last word.
 
     >>> read("All members get a discount.")
-    (Rule(body=(Literal(subject='?', predicate='is member', holds=True),), \
+    (Implication(body=(Literal(subject='?', predicate='is member', holds=True),), \
 head=(Literal(subject='?', predicate='get discount', holds=True),)),)
     """
     if len(sentence) > _LONGEST:
@@ -114,7 +114,7 @@ head=(Literal(subject='?', predicate='get discount', holds=True),)),)
     return tuple(rule for rules in every for rule in rules) if all(every) else ()
 
 
-def _read(sentence: str) -> tuple[Rule, ...]:
+def _read(sentence: str) -> tuple[Implication, ...]:
     whole = _SOMEONE_IS.sub("someone", sentence.rstrip(".!").replace("’", "'").replace(" ,", ","))
     text = _VICE_VERSA.sub("", whole)
     if not _READABLE.fullmatch(text):
@@ -142,7 +142,7 @@ def literals(sentence: str) -> tuple[Literal, ...]:
     return tuple(rule.head[0] for rule in rules) if plain else ()
 
 
-def _conditional(form: _Form, match: re.Match[str], *, both: bool) -> Iterator[Rule]:
+def _conditional(form: _Form, match: re.Match[str], *, both: bool) -> Iterator[Implication]:
     """Pronouns mean whoever the side that comes first in the sentence speaks of."""
     order = sorted((side for side in ("a", "b") if side in match.groupdict()), key=match.start)
     turned = order == ["b", "a"]
@@ -179,7 +179,7 @@ def _meant(first: Said) -> str:
     return subjects.pop() if len(subjects) == 1 else ""
 
 
-def _rules(a: Said, b: Said) -> Iterator[Rule]:
+def _rules(a: Said, b: Said) -> Iterator[Implication]:
     if ANYONE in b.subjects and ANYONE not in a.subjects and not b.given:
         return  # that there is one says nothing of any that has a name
     if EVERYONE in b.subjects:
@@ -189,12 +189,12 @@ def _rules(a: Said, b: Said) -> Iterator[Rule]:
     if EVERYONE in a.subjects and not a.all:
         names = "/".join(f"{part.holds} {part.predicate}" for part in a.parts)
         either = Literal(ANYONE, names.replace(" ", "_"))  # one word, as no sentence has it
-        yield from (Rule((_anyone(part),), (either,)) for part in a.parts)
+        yield from (Implication((_anyone(part),), (either,)) for part in a.parts)
         a = Said((replace(either, subject=EVERYONE),))
     given = a.given + b.given
     bodies = [given + a.parts] if a.all else [(*given, part) for part in a.parts]
     heads = [(part,) for part in b.parts] if b.all else [b.parts]
-    yield from (Rule(body, head) for body, head in product(bodies, heads))
+    yield from (Implication(body, head) for body, head in product(bodies, heads))
 
 
 def _anyone(part: Literal) -> Literal:

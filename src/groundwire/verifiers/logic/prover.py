@@ -13,9 +13,8 @@ from groundwire.text.tokens import normalise
 from groundwire.verifiers.lexical.pieces import content_norms
 from groundwire.verifiers.lexical.tables import OPPOSITES
 from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
-from groundwire.verifiers.logic.conditions import Rule, literals, read
-from groundwire.verifiers.rules.finding import RuleResult, Side
-from groundwire.verifiers.rules.statements import Statement
+from groundwire.verifiers.logic.conditions import Implication, literals, read
+from groundwire.verifiers.rules import RuleLabel, RuleResult
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")
 _SHORTEST = 4
@@ -57,9 +56,6 @@ def _listed(a: str, b: str) -> bool:
 # that the grammar of clauses does not parse to the last word. Inference runs forwards; contraposition is used
 # only where the evidence does not contradict itself, since otherwise almost anything would follow.
 
-_FORWARDS = 0.95
-_BACKWARDS = 0.8
-_OPEN = 0.9
 _MOST_STATEMENTS = 3000
 _MOST_PARTS = 30_000
 """Parts of rules, each for every thing it may speak of. What is larger is not decided at all."""
@@ -95,7 +91,7 @@ class InferenceStep:
 Known = Mapping[Literal, InferenceStep]
 
 
-def conclusions(rules: Sequence[Rule], *, about: Iterable[str] = (), backwards: bool = False) -> Known:
+def conclusions(rules: Sequence[Implication], *, about: Iterable[str] = (), backwards: bool = False) -> Known:
     """All that follows, each with how; a literal and its opposite may both do. Empty if it is too much.
 
     It is drawn for the things that the rules name, and for those it is asked `about`.
@@ -128,11 +124,11 @@ def conclusions(rules: Sequence[Rule], *, about: Iterable[str] = (), backwards: 
     return known
 
 
-def _general(rule: Rule) -> bool:
+def _general(rule: Implication) -> bool:
     return any(part.subject == ANYONE for part in rule.parts)
 
 
-def _of_things(rule: Rule, things: Sequence[str]) -> Iterator[Rule]:
+def _of_things(rule: Implication, things: Sequence[str]) -> Iterator[Implication]:
     """A rule for each thing it may speak of. *Everyone* is one of them: what holds of whoever, holds of all.
 
     That everyone is so, is said of those that have a name, not of "the pump".
@@ -146,10 +142,10 @@ def _of_things(rule: Rule, things: Sequence[str]) -> Iterator[Rule]:
                 tuple(replace(lit, subject=thing) if lit.subject == ANYONE else lit for lit in side)
                 for side in (rule.body, rule.head)
             )
-            yield Rule(body, head)
+            yield Implication(body, head)
 
 
-def _ways(rule: Rule, backwards: bool) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
+def _ways(rule: Implication, backwards: bool) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
     """Each literal that a rule lets one conclude, with all that must be known for it."""
     not_head = tuple(lit.opposite() for lit in rule.head)
     for at, conclusion in enumerate(rule.head):
@@ -163,60 +159,59 @@ def _ways(rule: Rule, backwards: bool) -> Iterator[tuple[tuple[Literal, ...], Li
 class _Told:
     """The rules with the sentences they stand in, and the statements that were not understood."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Implication, ...]
     texts: tuple[str, ...]
-    unread: tuple[Statement, ...]
+    unread: tuple[str, ...]
     count: int
 
     @classmethod
-    def by(cls, statements: Sequence[Statement]) -> _Told:
-        found = [(rule, s.text) for s in statements for rule in read(s.text)]
-        unread = tuple(s for s in statements if not read(s.text))
+    def by(cls, statements: Sequence[str]) -> _Told:
+        found = [(rule, s) for s in statements for rule in read(s)]
+        unread = tuple(s for s in statements if not read(s))
         return cls(tuple(r for r, _ in found), tuple(t for _, t in found), unread, len(statements))
 
     @property
-    def read(self) -> Iterator[tuple[Rule, str]]:
+    def read(self) -> Iterator[tuple[Implication, str]]:
         return zip(self.rules, self.texts, strict=True)
 
 
-def follows(claim: str, statements: Sequence[Statement]) -> RuleResult | None:
+def follows(claim: str, statements: Sequence[str]) -> RuleResult | None:
     """What the rules among the statements make of a claim; nothing if there are none that speak of it."""
     wanted = literals(claim)
     if not wanted or len(statements) > _MOST_STATEMENTS or not _governed(wanted, statements):
         return None
     told = _Told.by(statements)
     named = {part.subject for rule in told.rules for part in rule.parts}
-    known, sure = _known(told.rules, frozenset(lit.subject for lit in wanted) - named)
+    known = _known(told.rules, frozenset(lit.subject for lit in wanted) - named)
     if not known or any(_retold(lit, told.unread) for lit in wanted) or _mixed(told.rules):
         return None
-    side, on, reason = _decided(wanted, known, told.texts)
+    label, on, reason = _decided(wanted, known, told.texts)
     if any(_excepted(lit, known, told) or _turned(lit, known) for lit in wanted):
         return None
-    if side == "open":
+    if label == "open":
         decided = on in known or _settled(wanted, known, told)
-        return RuleResult(side, _OPEN, 0, len(claim), reason) if decided else None
-    forwards = all(lit in sure or lit.opposite() in sure for lit in wanted)
-    return RuleResult(side, _FORWARDS if forwards else _BACKWARDS, 0, len(claim), reason)
+        return RuleResult(label, reason) if decided else None
+    return RuleResult(label, reason)
 
 
-def _governed(wanted: Sequence[Literal], statements: Sequence[Statement]) -> bool:
+def _governed(wanted: Sequence[Literal], statements: Sequence[str]) -> bool:
     """Whether some rule speaks of what is claimed. Most texts have none, and most sentences lack the word."""
     predicates = {lit.predicate for lit in wanted}
     words = {predicate.split()[-1][:_PREFIX] for predicate in predicates}
     return any(
         rule.body and any(part.predicate in predicates for part in rule.parts)
         for statement in statements
-        if any(word in statement.text.lower() for word in words)
-        for rule in read(statement.text)
+        if any(word in statement.lower() for word in words)
+        for rule in read(statement)
     )
 
 
-def _kinds(rules: Sequence[Rule], strangers: Iterable[str]) -> list[Rule]:
+def _kinds(rules: Sequence[Implication], strangers: Iterable[str]) -> list[Implication]:
     """That the red pump is a pump."""
     named = {part.subject for rule in rules for part in rule.parts}.union(strangers)
     things = sorted(thing for thing in named if thing.startswith("the "))
     every = {(thing, f"is {kind}") for thing in things for kind in _kinds_of(thing.split()[1:])}
-    return [Rule((), (Literal(*one),)) for one in sorted(every)]
+    return [Implication((), (Literal(*one),)) for one in sorted(every)]
 
 
 def _kinds_of(words: Sequence[str]) -> set[str]:
@@ -224,7 +219,7 @@ def _kinds_of(words: Sequence[str]) -> set[str]:
     return {noun(words), " ".join([*words[:-1], lemma(words[-1])])}
 
 
-def _mixed(rules: Sequence[Rule]) -> bool:
+def _mixed(rules: Sequence[Implication]) -> bool:
     """Whether "Members can vote" was read of one with that name, and "member" is a word for others."""
     parts = {part for rule in rules for part in rule.parts}
     names = {part.subject for part in parts if not part.subject.startswith("the ")} - {ANYONE, EVERYONE, ""}
@@ -248,7 +243,7 @@ def _excepted(lit: Literal, known: Known, told: _Told) -> bool:
     return bool(kinds) and any(against)
 
 
-def _is_of_kind(rule: Rule, text: str) -> bool:
+def _is_of_kind(rule: Implication, text: str) -> bool:
     return bool(rule.body) and not _OF_EACH.search(text)
 
 
@@ -261,26 +256,26 @@ def _turned(lit: Literal, known: Known) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _known(told: tuple[Rule, ...], strangers: frozenset[str]) -> tuple[Known, Known]:
-    """All that is known, and what of it follows forwards: the same for all claims about what is named.
+def _known(told: tuple[Implication, ...], strangers: frozenset[str]) -> Known:
+    """All that is known: the same for all claims about what is named.
 
     `strangers` are those that only the claim names.
     """
     rules = [*told, *_kinds(told, strangers)]
     sure = conclusions(rules, about=strangers)
     more = conclusions(rules, about=strangers, backwards=True) if _consistent(sure) else sure
-    return (more if _consistent(more) else sure), sure
+    return more if _consistent(more) else sure
 
 
 def _consistent(known: Known) -> bool:
     return not any(lit.opposite() in known for lit in known)
 
 
-def _decided(wanted: Sequence[Literal], known: Known, texts: Sequence[str]) -> tuple[Side, Literal, str]:
+def _decided(wanted: Sequence[Literal], known: Known, texts: Sequence[str]) -> tuple[RuleLabel, Literal, str]:
     """The side that is to be taken, the literal that decides it, and why."""
     for lit in wanted:
         if lit not in known and lit.opposite() in known:
-            return "no", lit, _because(lit.opposite(), known, texts, "rule")
+            return "contradicted", lit, _because(lit.opposite(), known, texts, "rule")
     for lit in wanted:
         if lit in known and lit.opposite() in known:
             so, not_so = _because(lit, known, texts, "make"), _because(lit.opposite(), known, texts, "rule")
@@ -288,7 +283,7 @@ def _decided(wanted: Sequence[Literal], known: Known, texts: Sequence[str]) -> t
     for lit in wanted:
         if lit not in known:
             return "open", lit, "the rules that the evidence states leave this open"
-    return "yes", wanted[0], _because(wanted[0], known, texts, "make")
+    return "supported", wanted[0], _because(wanted[0], known, texts, "make")
 
 
 def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
@@ -308,7 +303,7 @@ def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
     if len(told.unread) > (1 - _READ) * told.count or _overlap(things) or _overlap(map(_object, predicates)):
         return False
     matters = frozenset().union(*(content_norms(text) for text in things | predicates))
-    return not any(_REFERS.match(s.text) or matters & s.norms for s in told.unread)
+    return not any(_REFERS.match(s) or matters & content_norms(s) for s in told.unread)
 
 
 def _meets_opposite(every: Iterable[Literal], known: Known) -> bool:
@@ -336,10 +331,10 @@ def _overlap(names: Iterable[str]) -> bool:
     return len(words) > len(set(words))
 
 
-def _retold(lit: Literal, unread: Sequence[Statement]) -> bool:
+def _retold(lit: Literal, unread: Sequence[str]) -> bool:
     """Whether something that was not understood says more of the matter: it may be an exception."""
     matter = content_norms(_object(lit.predicate))
-    return any(matter & s.norms or _LIMITS.match(s.text) for s in unread)
+    return any(matter & content_norms(s) or _LIMITS.match(s) for s in unread)
 
 
 def _because(lit: Literal, known: Known, texts: Sequence[str], verb: str) -> str:

@@ -1,7 +1,4 @@
-"""The embedded verifier: windows of the context, a cross-encoder that reads each, one calibrated verdict.
-
-    context ──► Document ──► windows for the claim ──► Network reads each ──► Calibration ──► Estimate
-               (cut once)    (best k, one joined)      (window, claim)        (clearest wins)
+"""LocalVerifier: windows of the context, a cross-encoder that reads each, one calibrated verdict.
 
 Every query is judged alone: the same query gets the same numbers whatever else is in the batch.
 """
@@ -18,15 +15,14 @@ from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
 
-from training.candidate.calibration import Calibration, Probabilities, is_clear
-from training.candidate.network import FOLDER, Network, Reading
-from training.candidate.quantities import NumberCheck, check_numbers
-
 from groundwire.text.document import Document, Window
 from groundwire.text.structure import MARKERS
 from groundwire.text.tokens import language_hint
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.lexical import LexicalVerifier
+from groundwire.verifiers.local.calibration import Calibration, Probabilities, is_clear
+from groundwire.verifiers.local.network import FOLDER, Network, Reading
+from groundwire.verifiers.local.quantities import NumberCheck, check_numbers
 
 DOCUMENT_CACHE = 64
 """Documents kept between calls: the claims of one answer share a context, a server's users have many."""

@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from training.data import WORK
 
 from groundwire._optional import load
 from groundwire.errors import BackendDown
 
 Floats = NDArray[np.float32]
 
-FOLDER = WORK / "candidate"
+FOLDER = Path(__file__).parents[2] / "models"
 TOKEN_LIMIT = 224
-"""Longest input in tokens, as in training: a window of 90 words and a claim of 40 fit."""
+"""Longest input in tokens, as in training: a window of 110 words and a claim of 40 fit."""
 
 _CLS, _SEP = 101, 102  # of BERT's vocabulary
 _MAX_WORKERS = 4

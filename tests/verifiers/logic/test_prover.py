@@ -6,84 +6,84 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.text.structure import pieces
 from groundwire.types import Query
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, Literal
-from groundwire.verifiers.logic.conditions import Rule
+from groundwire.verifiers.logic.conditions import Implication
 from groundwire.verifiers.logic.prover import conclusions, follows
-from groundwire.verifiers.rules.finding import RuleResult
-from groundwire.verifiers.rules.ruled import RuleVerifier, rule_results
-from groundwire.verifiers.rules.statements import told
+from groundwire.verifiers.rules import RULES as TABLE
+from groundwire.verifiers.rules import RuleResult, RuleVerifier, detect
 
 ALARM = "If the alarm is armed, the door is locked."
 
 
 def ruling(claim: str, evidence: str) -> RuleResult | None:
-    return follows(claim, told(evidence).statements)
+    return follows(claim, [piece.text for piece in pieces(evidence)])
 
 
 CASES = [
-    ("yes", "The door is locked.", f"{ALARM} The alarm is armed."),
-    ("no", "The door is not locked.", f"{ALARM} The alarm is armed."),
-    ("no", "The alarm is armed.", f"{ALARM} The door is not locked."),
+    ("supported", "The door is locked.", f"{ALARM} The alarm is armed."),
+    ("contradicted", "The door is not locked.", f"{ALARM} The alarm is armed."),
+    ("contradicted", "The alarm is armed.", f"{ALARM} The door is not locked."),
     ("open", "The alarm is armed.", f"{ALARM} The door is locked."),
     ("open", "The door is locked.", f"{ALARM} The alarm is not armed."),
-    ("no", "The door is locked.", "The door is locked if and only if the alarm is armed. The alarm isn't armed."),
-    ("yes", "Ana gets a discount.", "All members get a discount. Ana is a member."),
-    ("yes", "Ana gets a discount.", "All members get a discount. Ana is a long-time member."),
+    ("contradicted", "The door is locked.", "The door is locked if and only if the alarm is armed. The alarm isn't armed."),
+    ("supported", "Ana gets a discount.", "All members get a discount. Ana is a member."),
+    ("supported", "Ana gets a discount.", "All members get a discount. Ana is a long-time member."),
     ("open", "Ana gets a discount.", "All members get a discount. Ana is a guest."),
-    ("no", "Ana does not get a discount.", "Every member gets a discount. Ana is a member."),
-    ("no", "Ana gets a discount.", "Only members get a discount. Ana is not a member."),
-    ("no", "Ana gets a discount.", "No guest gets a discount. Ana is a guest."),
-    ("yes", "Ana can vote.", "Everyone who is a citizen can vote. Ana is a citizen."),
-    ("yes", "Ana pays a fee.", "Anyone who has a car pays a fee. Ana has a car."),
-    ("yes", "Ana must have a licence.", "Every driver must have a licence. Ana is a driver."),
-    ("yes", "The pump is running.", "The pump is running unless the valve is shut. The valve is not shut."),
-    ("yes", "Moby is an animal.", "Whales are mammals. A mammal is an animal. Moby is a whale."),
-    ("yes", "The siren sounds.", "If a pump is broken, the siren sounds. The red pump is broken."),
-    ("yes", "The red pump needs oil.", "All pumps need oil. The red pump is old."),
-    ("yes", "Ana is happy.", "Ana is in Paris or in Rome. Ana is not in Paris. If Ana is in Rome, she is happy."),
+    ("contradicted", "Ana does not get a discount.", "Every member gets a discount. Ana is a member."),
+    ("contradicted", "Ana gets a discount.", "Only members get a discount. Ana is not a member."),
+    ("contradicted", "Ana gets a discount.", "No guest gets a discount. Ana is a guest."),
+    ("supported", "Ana can vote.", "Everyone who is a citizen can vote. Ana is a citizen."),
+    ("supported", "Ana pays a fee.", "Anyone who has a car pays a fee. Ana has a car."),
+    ("supported", "Ana must have a licence.", "Every driver must have a licence. Ana is a driver."),
+    ("supported", "The pump is running.", "The pump is running unless the valve is shut. The valve is not shut."),
+    ("supported", "Moby is an animal.", "Whales are mammals. A mammal is an animal. Moby is a whale."),
+    ("supported", "The siren sounds.", "If a pump is broken, the siren sounds. The red pump is broken."),
+    ("supported", "The red pump needs oil.", "All pumps need oil. The red pump is old."),
+    ("supported", "Ana is happy.", "Ana is in Paris or in Rome. Ana is not in Paris. If Ana is in Rome, she is happy."),
     ("open", "The bus leaves.", "If everyone is ready, the bus leaves. Ana is ready. Bo is ready."),
-    ("yes", "The bus leaves.", "If everyone is ready, the bus leaves. Everyone is ready."),
-    ("yes", "Ana is ready.", "If everyone is ready, the bus leaves. Everyone is ready."),
+    ("supported", "The bus leaves.", "If everyone is ready, the bus leaves. Everyone is ready."),
+    ("supported", "Ana is ready.", "If everyone is ready, the bus leaves. Everyone is ready."),
     ("open", "Ana gets a discount.", "All members get a discount. Bo is a member."),
-    ("yes", "The lamp is on.", "The lamp is on whenever the switch is up. The switch is up."),
-    ("yes", "Copper conducts electricity.", "Metals conduct electricity. Copper is a metal."),
-    ("no", "Rex is a cat.", "No dogs are cats. Rex is a dog."),
-    ("no", "The shop is open.", "The shop is open only if the manager is present. The manager is not present."),
+    ("supported", "The lamp is on.", "The lamp is on whenever the switch is up. The switch is up."),
+    ("supported", "Copper conducts electricity.", "Metals conduct electricity. Copper is a metal."),
+    ("contradicted", "Rex is a cat.", "No dogs are cats. Rex is a dog."),
+    ("contradicted", "The shop is open.", "The shop is open only if the manager is present. The manager is not present."),
     ("open", "The shop is open.", "The shop is open only if the manager is present. The manager is present."),
-    ("yes", "Ana is eligible.", "Someone is eligible if he is a resident and has a permit. "
+    ("supported", "Ana is eligible.", "Someone is eligible if he is a resident and has a permit. "
      "Ana is a resident and has a permit."),
-    ("yes", "The server restarts.", "If the disk is full or the memory is full, the server restarts. "
+    ("supported", "The server restarts.", "If the disk is full or the memory is full, the server restarts. "
      "The memory is full."),
-    ("yes", "Ana gets a refund.", "If a customer has a receipt, the customer gets a refund. Ana is a customer. "
+    ("supported", "Ana gets a refund.", "If a customer has a receipt, the customer gets a refund. Ana is a customer. "
      "Ana has a receipt."),
-    ("yes", "Ana is rich and tall.", "If someone is kind, they are rich. Ana is kind. Ana is tall."),
-    ("no", "Ana is rich and tall.", "If someone is kind, they are rich. Ana is kind. Ana is not tall."),
+    ("supported", "Ana is rich and tall.", "If someone is kind, they are rich. Ana is kind. Ana is tall."),
+    ("contradicted", "Ana is rich and tall.", "If someone is kind, they are rich. Ana is kind. Ana is not tall."),
     ("open", "Ana is rich.", "If someone is kind, he is rich. Kind people are not rich. Ana is kind."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("side", "claim", "evidence"),
+    ("label", "claim", "evidence"),
     [
         *CASES,
         (
-            "yes",
+            "supported",
             "The lamp is on.",
             "If the alarm is neither armed nor broken, the lamp is on. The alarm is not armed. The alarm is not broken.",
         ),
         (
-            "no",
+            "contradicted",
             "The door is open.",
             "Someone who is late is neither calm nor ready. If the alarm is armed, the door is neither open nor broken. The alarm is armed.",
         ),
     ],
 )
-def test_what_follows(side: str, claim: str, evidence: str) -> None:
+def test_what_follows(label: str, claim: str, evidence: str) -> None:
     found = ruling(claim, evidence)
     assert found is not None
-    assert (found.side, found.start, found.end) == (side, 0, len(claim))
+    assert found.label == label
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,9 @@ def test_where_not_all_that_matters_was_understood_nothing_is_said(claim: str, e
 def test_reasons_name_what_was_used_in_one_line() -> None:
     armed = f"{ALARM} The alarm is armed."
     used = "“If the alarm is armed, the door is locked” and “The alarm is armed”"
-    assert [r.reason for r in rule_results(Query("The door is locked.", armed))] == [f"{used} make it so"]
-    assert [r.reason for r in rule_results(Query("The door is not locked.", armed))] == [f"{used} rule it out"]
+    assert detect(TABLE[0], Query("The door is locked.", armed)) == RuleResult("supported", f"{used} make it so")
+    denied = detect(TABLE[0], Query("The door is not locked.", armed))
+    assert denied == RuleResult("contradicted", f"{used} rule it out")
     told_twice = ruling("The door is locked.", f"{armed} The door is not locked.")
     assert told_twice is not None
     assert told_twice.reason == (
@@ -149,15 +150,10 @@ def test_reasons_name_what_was_used_in_one_line() -> None:
 
 
 def test_from_the_consequence_back_only_where_nothing_is_contradicted() -> None:
-    back = ruling("The alarm is armed.", f"{ALARM} The door is not locked.")
-    ahead = ruling("The door is locked.", f"{ALARM} The alarm is armed.")
-    assert back is not None
-    assert ahead is not None
-    assert back.weight < ahead.weight
     torn = f"{ALARM} The door is not locked. The lamp is on. The lamp is not on."
     found = ruling("The alarm is armed.", torn)
     assert found is not None
-    assert found.side == "open"
+    assert found.label == "open"
 
 
 async def test_the_estimate_moves_to_the_side_of_the_ruling() -> None:
@@ -173,31 +169,33 @@ async def test_the_estimate_moves_to_the_side_of_the_ruling() -> None:
 
 
 def test_where_evidence_was_taken_out_nothing_follows() -> None:
-    assert rule_results(Query("The door is locked.", f"{ALARM} The alarm is armed. [EVIDENCE REMOVED]")) == []
+    assert detect(TABLE[0], Query("The door is locked.", f"{ALARM} The alarm is armed. [EVIDENCE REMOVED]")) is None
 
 
 LITERALS = st.builds(
     Literal, st.sampled_from(["ana", "bo", "the pump", ANYONE, EVERYONE]), st.sampled_from("pqrs"), st.booleans()
 )
 SIDES = st.lists(LITERALS, max_size=3).map(tuple)
-RULES = st.lists(st.builds(Rule, SIDES, SIDES.filter(bool)), max_size=12)
+RULES = st.lists(st.builds(Implication, SIDES, SIDES.filter(bool)), max_size=12)
 
 
 @given(RULES, RULES, st.booleans())
-def test_more_evidence_takes_no_conclusion_away(some: list[Rule], more: list[Rule], backwards: bool) -> None:
+def test_more_evidence_takes_no_conclusion_away(
+    some: list[Implication], more: list[Implication], backwards: bool
+) -> None:
     before = conclusions(some, backwards=backwards)
     assert before.keys() <= conclusions([*some, *more], backwards=backwards).keys()
     assert conclusions(some).keys() <= before.keys()
 
 
 @given(RULES.flatmap(lambda rules: st.tuples(st.just(rules), st.permutations(rules))))
-def test_the_order_of_sentences_does_not_matter(both: tuple[list[Rule], list[Rule]]) -> None:
+def test_the_order_of_sentences_does_not_matter(both: tuple[list[Implication], list[Implication]]) -> None:
     rules, turned = both
     assert conclusions(rules).keys() == conclusions(turned).keys()
 
 
 @given(RULES)
-def test_every_conclusion_stands_on_others_that_came_before(rules: list[Rule]) -> None:
+def test_every_conclusion_stands_on_others_that_came_before(rules: list[Implication]) -> None:
     seen: set[Literal] = set()
     for conclusion, step in conclusions(rules).items():
         assert set(step.premises) <= seen
@@ -207,7 +205,7 @@ def test_every_conclusion_stands_on_others_that_came_before(rules: list[Rule]) -
 @given(st.permutations([f"If someone is p{n}, he is p{n + 1}." for n in range(5)] + ["Ana is p0.", "Bo is old."]))
 def test_rulings_do_not_hang_on_the_order_either(sentences: list[str]) -> None:
     found = [ruling(claim, " ".join(sentences)) for claim in ("Ana is p5.", "Ana is not p5.", "Bo is p5.")]
-    assert [r and r.side for r in found] == ["yes", "no", "open"]
+    assert [r and r.label for r in found] == ["supported", "contradicted", "open"]
 
 
 def test_what_is_too_much_is_not_decided() -> None:

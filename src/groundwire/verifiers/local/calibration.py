@@ -1,9 +1,9 @@
 """From the network's readings of a claim's windows to P(yes), P(unsure) and P(no).
 
-Entailment and contradiction are each taken from the narrow window that is clearest, so that further windows
-cannot dilute them. A small softmax regression over these, the wide window's, the share of the claim's words
-that a window holds and the check of the claim's numbers, fitted on held-out claims, turns them into
-probabilities. It sees no length, no format and no data set.
+Entailment and contradiction are each taken from the narrow window that is clearest, so that further windows cannot
+dilute them. A small softmax regression over these, the first and the wide window's, the share of the claim's words that
+a window holds and the check of the claim's numbers, fitted on held-out claims, turns them into probabilities. It sees
+no length, no format and no data set.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from training.candidate.network import FOLDER, Reading, checked_file
-from training.candidate.quantities import NO_NUMBERS, NumberCheck
+
+from groundwire.verifiers.local.network import FOLDER, Reading, checked_file
+from groundwire.verifiers.local.quantities import NO_NUMBERS, NumberCheck
 
 _EDGE = 1e-4
 """Probabilities of the network are clipped here before logits are taken: beyond, int8 noise decides."""
+
+_TOKEN_EDGE = 6.0
 
 CLEAR = 0.95
 """A first window this sure of entailment or contradiction settles the claim; no further one is read."""
@@ -66,19 +69,6 @@ class Calibration:
         return Probabilities(yes, unsure, no)
 
 
-def supported_odds(claims: int) -> float:
-    """Odds that a claim is supported, before any evidence, in a response of so many claims.
-
-    A response is taken to be as likely right as wrong whatever its length, so each claim of a long one is
-    more likely right than a claim that stands alone.
-
-    >>> [round(supported_odds(claims), 1) for claims in (1, 2, 8)]
-    [1.0, 2.4, 11.0]
-    """
-    share = math.pow(0.5, 1 / max(1, claims))
-    return share / (1.0 - share)
-
-
 def is_clear(reading: Reading) -> bool:
     """Whether the first window settles a claim."""
     return max(reading.entailment, reading.contradiction) >= CLEAR
@@ -87,7 +77,7 @@ def is_clear(reading: Reading) -> bool:
 def features(
     readings: Sequence[Reading], coverage: Sequence[float], relevance: float, numbers: NumberCheck
 ) -> list[float]:
-    """Entailment and contradiction: the clearest, the first narrow and the wide window; words, numbers.
+    """Entailment and contradiction: the clearest, the first narrow and the wide window; tokens; words held; numbers.
 
     The wide window is the last. Where there is one window, it counts as both.
     """
@@ -104,11 +94,17 @@ def features(
         _logit(narrow[0].contradiction),
         _logit(wide.entailment),
         _logit(wide.contradiction),
+        min(_worst_token(reading) for reading in readings),
         best,
         float(numbers.absent),
         float(numbers.replaced),
         float(numbers.derived),
     ]
+
+
+def _worst_token(reading: Reading) -> float:
+    """The logit of the token that is most likely unsupported, clipped where more says nothing."""
+    return max(-_TOKEN_EDGE, min(_TOKEN_EDGE, max((logit for *_, logit in reading.tokens), default=0.0)))
 
 
 def _logit(share: float) -> float:
