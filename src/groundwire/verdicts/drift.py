@@ -238,12 +238,14 @@ class DriftMonitor:
     def _restore(self, state: Any) -> None:
         if state["of"] != self._fingerprint:
             return
-        games = [(self._games[name], [_numbers(part) for part in values]) for name, values in state["games"].items()]
+        games = [
+            (self._games[name], _numbers(r), _numbers(c), _numbers(p)) for name, (r, c, p) in state["games"].items()
+        ]
         counts, recent = _numbers(state["counts"]), _numbers(state["recent"])
         if not len(counts) == len(recent) == len(self._counts):
             raise ValueError("it has other bins")
         self._counts, self._recent = counts, recent
-        for game, ((rounds,), capital, (peak,)) in games:
+        for game, (rounds,), capital, (peak,) in games:
             game.rounds, game.capital, game.peak = rounds, capital, peak
 
 
