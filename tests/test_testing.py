@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -32,7 +33,7 @@ def test_a_failure_shows_what_is_wrong_and_what_the_sources_say() -> None:
     said = str(caught.value)
     assert said.startswith("1 of 2 claims not grounded (allowed: 0; backend local, profile default)")
     assert "✗ The tower is 999 metres tall." in said
-    assert "contradicted, support 0 %: evidence says 330" in said
+    assert re.search(r"contradicted, support \d %: evidence says 330", said)
     assert "nearest evidence [guide]: The tower is 330 metres tall." in said
     assert "1937" not in said
 
@@ -84,7 +85,7 @@ def test_the_fixture_fails_the_users_test_at_the_users_line(
         [
             '>*assert_grounded("The tower is 999 metres tall.", *',
             "E*AssertionError: 1 of 1 claims not grounded*",
-            "E*contradicted, support 0 %: evidence says 330*",
+            "E*contradicted, support * %: evidence says 330*",
         ]
     )
     found.stdout.no_fnmatch_line("*raise AssertionError*")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("torch", "transformers", "tensorflow", "scikit-learn", "openai", "anthropic")
-MAX_WHEEL_BYTES = 40_000_000
+MAX_WHEEL_BYTES = 60_000_000
 
 
 def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:

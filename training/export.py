@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
 import warnings
 from dataclasses import replace
@@ -65,7 +64,9 @@ def export(checkpoint: Path, folder: Path) -> tuple[Path, Path]:
         )
     # reduce_range: on machines without VNNI full-range int8 products saturate.
     quantize_dynamic(full, small, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True)
-    shutil.copy(BASE / "gte-small" / "tokenizer.json", folder / "tokenizer.json")
+    vocabulary = json.loads((BASE / "gte-small" / "tokenizer.json").read_text(encoding="utf-8"))
+    compact = json.dumps(vocabulary, ensure_ascii=False, separators=(",", ":"))
+    (folder / "tokenizer.json").write_text(compact, encoding="utf-8")
     write_manifest(folder)
     return full, small
 

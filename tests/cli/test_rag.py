@@ -9,6 +9,7 @@ import pytest
 from tests.loopback import Loopback, chat
 from typer.testing import CliRunner
 
+from groundwire._optional import load
 from groundwire.cli import main
 from groundwire.errors import GroundwireError, MissingExtra
 from groundwire.rag import index
@@ -121,8 +122,12 @@ def test_without_an_index_or_a_model_one_line_says_what_to_do(
 def test_without_the_extra_words_alone_find_and_that_is_said(
     folder: Path, model: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(*_: object, **__: object) -> None:
-        raise MissingExtra("searching by meaning", "rag")
+    present = load
+
+    def missing(name: str, *, feature: str, extra: str) -> object:
+        if extra == "rag":
+            raise MissingExtra("searching by meaning", "rag")
+        return present(name, feature=feature, extra=extra)
 
     monkeypatch.setattr(index, "load", missing)
     index.default_embedder.cache_clear()

@@ -112,7 +112,7 @@ def test_the_closest_piece_is_the_one_that_shares_most_with_the_claim() -> None:
     document = Document(LEAFLET, rendered=False)
     claim = "Alcohol may be drunk during treatment."
     window = document.windows(claim, plain)[0]
-    assert document.closest_piece(claim, window, plain) == "You should not drink alcohol during treatment."
+    assert document.closest_pieces(claim, window, plain)[0] == "You should not drink alcohol during treatment."
 
 
 @given(st.text(max_size=400), st.text(max_size=60))

@@ -139,7 +139,7 @@ async def test_audit_reasoning_holds_each_step_against_what_it_cites(engine: Gro
         [
             {"claim": "The Eiffel Tower stands in Paris.", "cites": ["S0"]},
             {"claim": "The Eiffel Tower stands in Paris.", "cites": ["S1"]},
-            {"claim": "So the Eiffel Tower stands in the capital of France.", "cites": ["step1", "S1"]},
+            {"claim": "So the Eiffel Tower is in the capital of France.", "cites": ["step1", "S1"]},
         ],
         TOWER,
     )
@@ -359,7 +359,7 @@ async def test_a_conclusion_from_steps_that_stand_is_not_blamed_for_its_words(en
     assert found.post_hoc.outcome is Derived.YES
 
 
-@pytest.mark.parametrize("conclusion", ["So Munich is larger than Hamburg.", "So Berlin has 9 districts."])
+@pytest.mark.parametrize("conclusion", ["So Hamburg has 4 million inhabitants.", "So Berlin has 9 districts."])
 async def test_a_conclusion_that_brings_something_new_is(engine: Groundwire, conclusion: str) -> None:
     found = await audit_trace(engine, [*SMALLER[:2], conclusion], "Which city is larger?", CITIES)
     assert found.flagged is True

@@ -54,6 +54,21 @@ def test_a_rule_for_english_leaves_other_languages_alone() -> None:
     assert detect(sure, Query("הדלת נעולה.", "הדלת נעולה.")) is None
 
 
+@pytest.mark.parametrize(
+    ("claim", "fires"),
+    [
+        ("The tower is 330 metres tall.", True),
+        ("the tower is 330 metres tall", True),
+        ("The tower is tall.", False),
+        ("The old tower is 330 metres tall.", False),
+        ("Is 330.", False),
+    ],
+)
+def test_only_a_whole_sentence_of_the_source_is_verbatim(claim: str, fires: bool) -> None:
+    context = "[S0] Rome is in Italy. The tower is 330 metres tall. It is old."
+    assert (detect(RULES[1], Query(claim, context)) is not None) is fires
+
+
 def test_every_rule_has_a_measurement_that_pays() -> None:
     assert all(rule.support >= 30 and rule.precision >= 0.9 for rule in RULES)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -93,7 +95,15 @@ def _backend(config: Config, name: BackendName) -> DoctorFinding:
     if estimate.error:
         return DoctorFinding(f"backend {name}", "bad", estimate.error)
     detail = f"{estimate.method}, flags a gap over {engine.profile.threshold_bits:.2f} bits"
-    return DoctorFinding(f"backend {name}", "ok", detail)
+    rates = error_rates() if name == "local" else ""
+    return DoctorFinding(f"backend {name}", "ok", f"{detail}; {rates}" if rates else detail)
+
+
+def error_rates() -> str:
+    """Both error rates of the embedded model on held-out answers, from `models/card.json`."""
+    card = json.loads(files("groundwire").joinpath("models", "card.json").read_text(encoding="utf-8"))
+    measured = card["answers"]
+    return f"flags {measured['clean_flagged']:.0%} of clean answers, {measured['wrong_flagged']:.0%} of wrong ones"
 
 
 async def _estimate(engine: Groundwire) -> Estimate:

@@ -180,14 +180,14 @@ class Document:
             chosen.append(number)
         return "\n".join(self.pieces[number].text for number in sorted(chosen))
 
-    def closest_piece(self, claim: str, window: Window, rarity: Rarity) -> str:
-        """The piece of a window that holds most of the claim's words."""
+    def closest_pieces(self, claim: str, window: Window, rarity: Rarity) -> list[str]:
+        """The pieces of a window, those first that hold most of the claim's words."""
         held = self._held(claim, rarity)
 
         def score(number: int) -> float:
             return sum(weight * where.get(number, 0.0) for weight, where in held.values())
 
-        return _MARKUP.sub("", self.pieces[max(window.numbers, key=score)].text)
+        return [_MARKUP.sub("", self.pieces[number].text) for number in sorted(window.numbers, key=score, reverse=True)]
 
     def _held(self, claim: str, rarity: Rarity) -> Held:
         """For each term of the claim its weight, and the pieces that hold it (or a related word)."""

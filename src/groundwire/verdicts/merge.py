@@ -36,7 +36,6 @@ _NOTHING = re.compile(r"(?!)")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _DATE = re.compile(rf"(?:\d{{1,2}}\s+)?{_MONTH}\s+(?:\d{{1,2}},\s+)?\d{{4}}|\b\d{{4}}\b")
 _SAYS = re.compile(r"evidence says (?!')(.+)")
-_INSTEAD = re.compile(r"the source says “(?P<right>[^”]+)”, not “(?P<wrong>[^”]+)”")
 _PHANTOM_CONFIDENCE = 0.7  # below the default threshold of corrections: the claim itself may be true
 
 
@@ -108,19 +107,13 @@ def _as_flag(claim: ClaimVerification, response: str) -> Flag:
 
 def _correction(claim: ClaimVerification, response: str) -> tuple[str, tuple[int, int] | None]:
     """The value in the evidence, if one value of the claim is wrong and the reason names the right one."""
-    instead = _INSTEAD.fullmatch(claim.reason)
-    if instead:
-        at = response.find(instead["wrong"], claim.start, claim.end)
-        return (instead["right"], (at, at + len(instead["wrong"]))) if at >= 0 else ("", None)
     stated = _SAYS.fullmatch(claim.reason)
-    if not stated or len(claim.spans) != 1:
+    if not stated:
         return "", None
     value = stated.group(1).strip()
-    places = [
-        (match.start(), match.end())
-        for match in _like(value).finditer(response, claim.start, claim.end)
-        if match.start() < claim.spans[0].end and claim.spans[0].start < match.end()
-    ]
+    places = [(m.start(), m.end()) for m in _like(value).finditer(response, claim.start, claim.end)]
+    if len(places) > 1:
+        places = [(a, b) for a, b in places if any(a < span.end and span.start < b for span in claim.spans)]
     return (value, places[0]) if len(places) == 1 else ("", None)
 
 

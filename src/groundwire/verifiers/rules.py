@@ -21,6 +21,9 @@ RuleLabel = Literal["supported", "contradicted", "open"]
 MAX_CLAIM_CHARS = 4000
 """Longer claims are not sentences, and the time to read them by rules has no bound."""
 
+MIN_VERBATIM_WORDS = 3
+"""Shorter claims may stand in a source by chance."""
+
 _STATES_RULES = re.compile(
     r"\b(?:if|when(?:ever)?|unless|every(?:one|body|thing)?|any(?:one|body)|some(?:one|body)|nobody|no one|whoever"
     r"|implies|means that|only if)\b",
@@ -56,7 +59,21 @@ def _logic(query: Query) -> RuleResult | None:
     return follows(query.claim, [piece.text for piece in pieces(query.context)])
 
 
-RULES = (Rule("logic", _logic, 0.99, 461, frozenset({"en"})),)
+def _verbatim(query: Query) -> RuleResult | None:
+    """A sentence of the evidence, word for word. The rules that it may state come first."""
+    claim = words_of(query.claim)
+    if len(claim) < MIN_VERBATIM_WORDS or query.claim.strip().rstrip(".!").lower() not in query.context.lower():
+        return None
+    if any(words_of(piece.text) == claim for piece in pieces(query.context)):
+        return RuleResult("supported", "a source says it word for word")
+    return None
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+RULES = (Rule("logic", _logic, 0.99, 461, frozenset({"en"})), Rule("verbatim", _verbatim, 0.96, 160, frozenset({"en"})))
 """In the order of their priority: the first that speaks decides."""
 
 

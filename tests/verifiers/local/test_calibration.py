@@ -29,7 +29,7 @@ def test_each_reading_alone_decides_its_own_way(calibration: Calibration) -> Non
 
 
 def test_a_clear_contradiction_wins_against_a_weaker_entailment(calibration: Calibration) -> None:
-    found = calibration.probabilities([LEANING, DENIED, LEANING], [0.9, 0.9, 0.9])
+    found = calibration.probabilities([LEANING, DENIED, DENIED], [0.9, 0.9, 0.9])
     assert found.yes < 0.5
 
 

@@ -26,6 +26,9 @@ _LOOSE = 0.08
 _TRIVIAL = frozenset({1.0, 2.0})
 """Bare counts that are often articles or pronouns in disguise: "one of them", "the two"."""
 
+_NEXT_WORD = re.compile(r"[ -](\w+)")
+"""What a number counts: of several in a sentence, the one of "rooms" is meant where the claim counts rooms."""
+
 _DIGITS = re.compile(r"\d[\d.,]*")
 
 
@@ -65,7 +68,9 @@ def check_numbers(claim: str, evidence: str) -> NumberCheck:
             continue
         calculation = _calculation(claim, number, evidence, found)
         if not calculation:
-            return NumberCheck(absent=True, reason=_instead(claim, number, evidence, found))
+            value = _instead(number, evidence, [other for other in found if other.unit])
+            reason = f"the source says “{value}”, not “{_written(claim, number)}”" if value else ""
+            return NumberCheck(absent=True, reason=reason)
         calculations.append(calculation)
     return NumberCheck(derived=bool(calculations), reason="; ".join(calculations))
 
@@ -125,12 +130,21 @@ def _tolerance(number: Number) -> Callable[[float], bool]:
     return lambda value: abs(value - number.value) <= slack
 
 
-def _instead(claim: str, number: Number, evidence: str, found: Sequence[Number]) -> str:
+def value_instead(claim: str, sentence: str) -> str:
+    """The value that one sentence gives in place of a number of the claim; empty if that is not clear."""
+    found = numbers(sentence)
+    for number in numbers(claim):
+        if number.kind != "ordinal" and not _is_stated(claim, number, sentence, found):
+            noun = _NEXT_WORD.match(claim, number.end)
+            named = [o for o in found if noun and (m := _NEXT_WORD.match(sentence, o.end)) and m[1] == noun[1]]
+            return _instead(number, sentence, named or found)
+    return ""
+
+
+def _instead(number: Number, evidence: str, found: Sequence[Number]) -> str:
     """What the evidence says in the same unit, if it says one thing."""
-    others = {_written(evidence, other) for other in found if other.unit and other.unit == number.unit}
-    if len(others) != 1:
-        return ""
-    return f"the source says “{others.pop()}”, not “{_written(claim, number)}”"
+    others = {_written(evidence, other) for other in found if other.unit == number.unit and other.kind == number.kind}
+    return others.pop() if len(others) == 1 else ""
 
 
 def _written(text: str, number: Number) -> str:

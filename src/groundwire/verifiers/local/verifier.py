@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import re
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.lexical import LexicalVerifier
 from groundwire.verifiers.local.calibration import Calibration, Probabilities, is_clear
 from groundwire.verifiers.local.network import FOLDER, Network, Reading
-from groundwire.verifiers.local.quantities import NumberCheck, check_numbers
+from groundwire.verifiers.local.quantities import NumberCheck, check_numbers, value_instead
 
 DOCUMENT_CACHE = 64
 """Documents kept between calls: the claims of one answer share a context, a server's users have many."""
@@ -84,7 +86,7 @@ class LocalVerifier:
         """The network, loaded on first use."""
         with self._lock:
             if self._network is None:
-                self._network = Network(self._folder)
+                self._network = _open_network(self._folder, os.getpid())
             return self._network
 
     def document(self, context: str) -> Document:
@@ -135,7 +137,8 @@ class LocalVerifier:
         found = curve.probabilities(readings, coverage, numbers)
         if evidence_removed(query):
             # What merely fails to deny the claim is no reason to believe it without its evidence.
-            return Estimate.point(max(curve.prior_yes, 2 * found.yes - 1), found.no * found.unsure, curve.name)
+            rest = max(curve.prior_yes, 2 * found.yes - 1)
+            return Estimate.point(rest, found.no * found.unsure, curve.name)
         decisive = decisive_window(found, readings, coverage)
         spans = unsupported_spans(query.claim, readings[decisive]) if found.yes < 0.5 else ()
         return Estimate.point(
@@ -159,14 +162,17 @@ class LocalVerifier:
         if found.yes >= 0.5:
             return numbers.reason if numbers.derived else ""
         if found.no > found.unsure:
-            instead = check_numbers(query.claim, window.text)
-            if instead.replaced:
-                return instead.reason
-            document = self.document(query.context)
-            said = document.closest_piece(query.claim, window, self.network().rarity)
-            return f"the source says “{_shorten(said)}”"
+            said = self.document(query.context).closest_pieces(query.claim, window, self.network().rarity)
+            value = next(filter(None, (value_instead(query.claim, piece) for piece in said)), "")
+            return f"evidence says {value}" if value else f"the source says “{_shorten(said[0])}”"
         parts = ", ".join(f"“{query.claim[span.start : span.end]}”" for span in spans[:3])
         return f"not in the sources: {parts}" if parts else ""
+
+
+@lru_cache(maxsize=2)
+def _open_network(folder: Path, _process: int) -> Network:
+    """One network for all engines of a process: it is read-only, and takes 150 MB. A fork has none of its threads."""
+    return Network(folder)
 
 
 def evidence_removed(query: Query) -> bool:
