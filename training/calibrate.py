@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ from groundwire.verifiers.local.verifier import NUMBER_WORDS
 
 FOLD = 1
 RELEVANCE = (0.0, 1.0, 2.0, 4.0)
+STRENGTHS = (0.003, 0.01, 0.03, 0.1, 1.0)
+"""Inverse penalties of the regression that are compared."""
 PRIOR_YES = 0.05
 YES, UNSURE, NO = 0, 1, 2
 
@@ -129,30 +131,34 @@ def _silver_stream() -> Iterator[tuple[str, str, str, str, int]]:
                 yield "silver", row["id"], row["context"], text, label
 
 
-def fit(found: Sequence[Example]) -> tuple[LogisticRegression, float]:
-    """The softmax regression and the relevance with the lowest loss."""
+def fit(found: Sequence[Example]) -> tuple[LogisticRegression, float, np.ndarray]:
+    """The softmax regression whose relevance and penalty have the lowest loss on sources it was not fitted on.
+
+    Also returns P(yes), P(unsure), P(no) of each claim by a fit on the other sources.
+    """
     labels, weights = _labels(found), _weights(found)
-    best: tuple[float, LogisticRegression, float] | None = None
-    for relevance in RELEVANCE:
-        table = feature_table(found, relevance)
-        model = LogisticRegression(C=1.0, max_iter=2000).fit(table, labels, sample_weight=weights)
-        chosen = model.predict_proba(table)[np.arange(len(labels)), labels]
+    best: tuple[float, float, float, np.ndarray] | None = None
+    for relevance, strength in product(RELEVANCE, STRENGTHS):
+        shares = cross_validated(found, relevance, strength)
+        chosen = shares[np.arange(len(labels)), labels]
         loss = float(-(np.log(chosen) * weights).sum() / weights.sum())
-        print(f"relevance {relevance}: log loss {loss:.4f}")
+        print(f"relevance {relevance}, C {strength}: log loss on other sources {loss:.4f}")
         if best is None or loss < best[0]:
-            best = (loss, model, relevance)
+            best = (loss, relevance, strength, shares)
     assert best is not None
-    return best[1], best[2]
+    _, relevance, strength, shares = best
+    model = LogisticRegression(C=strength, max_iter=2000)
+    return model.fit(feature_table(found, relevance), labels, sample_weight=weights), relevance, shares
 
 
-def cross_validated(found: Sequence[Example], relevance: float, folds: int = 5) -> np.ndarray:
+def cross_validated(found: Sequence[Example], relevance: float, strength: float, folds: int = 5) -> np.ndarray:
     """P(yes), P(unsure), P(no) of each claim by a fit on the other sources."""
     table, labels, weights = feature_table(found, relevance), _labels(found), _weights(found)
     fold = np.array([e.group % folds for e in found])
     shares = np.zeros((len(found), 3))
     for number in range(folds):
         inside = fold == number
-        model = LogisticRegression(C=1.0, max_iter=2000)
+        model = LogisticRegression(C=strength, max_iter=2000)
         model.fit(table[~inside], labels[~inside], sample_weight=weights[~inside])
         shares[inside] = model.predict_proba(table[inside])
     return shares
@@ -237,8 +243,7 @@ def main() -> None:
     else:
         found = list(examples(Network(options.folder), options.most))
         cache.write_bytes(pickle.dumps(found))
-    model, relevance = fit(found)
-    shares = cross_validated(found, relevance)
+    model, relevance, shares = fit(found)
     describe(found, shares)
     threshold = risk_threshold(answer_risks(found, shares[:, YES]), options.false_alarms)
     data = {

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from training.data import DATA, Row, fold, rows, train_rows
-from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, Pair, save, tokenizer
+from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILED, Pair, save, tokenizer
 from training.pools_short import describe, label_of, spans_of
 
 from groundwire.claims.extractor import extract
@@ -286,6 +286,56 @@ def verbatim(draw: random.Random, most: int = 2500) -> Iterator[Pair]:
             yield Pair(elsewhere, claim, NEUTRAL, None, group=group)
 
 
+_YEAR = re.compile(r"(?<![\w.,:/-])(1[5-9]\d\d|20[0-2]\d)(?![\w:/-]|[.,]\d)")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_DATE = re.compile(
+    rf"\b(?:on (?:\d{{1,2}} (?P<m1>{_MONTH})|(?P<m2>{_MONTH}) \d{{1,2}},)|in (?P<m3>{_MONTH}),?) (?P<year>\d{{4}})"
+)
+_TAIL = re.compile(r"(?:, (?:which|who|where|while|although|but|and|with|after|before)\b|; )[^,;]*\.$")
+
+
+def plainer(sentence: str, draw: random.Random) -> str:
+    """The sentence with less in it, still true: without its last clause, or with a less precise date."""
+    shorter = _TAIL.sub(".", sentence)
+    if len(shorter.split()) >= 5:
+        sentence = shorter
+    date = _DATE.search(sentence)
+    if date and draw.random() < 0.7:
+        month = date["m1"] or date["m2"]
+        coarse = f"in {month} {date['year']}" if month and draw.random() < 0.4 else f"in {date['year']}"
+        sentence = sentence[: date.start()] + coarse + sentence[date.end() :]
+    return sentence
+
+
+def exchanged(draw: random.Random, most: int = 9000) -> Iterator[Pair]:
+    """Plain sentences of articles, right and with one figure or name of the same article put for another.
+
+    Both have the article's own words, so neither overlap nor the claim alone tells them apart.
+    """
+    articles = list(rows("docs.wikipedia_2024"))
+    for number, row in enumerate(draw.sample(articles, min(most, len(articles)))):
+        document = Document(row["text"][:5000], rendered=False)
+        usable = [at for at, piece in enumerate(document.pieces) if 6 <= len(piece.text.split()) <= 32]
+        if not usable:
+            continue
+        at = draw.choice(usable)
+        claim = plainer(document.pieces[at].text, draw)
+        window = document.window_around([at], draw.choice((8, 16, 28, 48))).text
+        pattern, label = draw.choice(((_YEAR, CONTRADICTION), (_FIGURE, CONTRADICTION), (_NAME, NOT_ENTAILED)))
+        old = pattern.search(claim)
+        others = sorted({found[0] for found in pattern.finditer(row["text"][:5000])} - {old[0] if old else ""})
+        others = [other for other in others if old and other not in claim and old[0] not in other]
+        if not old or not others:
+            continue
+        near = [other for other in others if other in window]
+        new = draw.choice(near if near and draw.random() < 0.6 else others)
+        wrong = claim[: old.start()] + new + claim[old.end() :]
+        group = str(row["id"])
+        yield Pair(window, claim, ENTAILMENT, (), group=group, twins=number)
+        yield Pair(window, wrong, label, ((old.start(), old.start() + len(new)),), group=group, twins=number)
+
+
 def documents() -> dict[tuple[str, str], str]:
     """Sources that written answers refer to by file and id."""
     found: dict[tuple[str, str], str] = {}
@@ -385,6 +435,7 @@ def builders(draw: random.Random) -> dict[str, Callable[[], Iterable[Pair]]]:
         "ragtruth": lambda: ragtruth(draw),
         "silver": lambda: silver(draw),
         "verbatim": lambda: verbatim(draw),
+        "exchanged": lambda: exchanged(draw),
     }
     for name, most in LONG_SETS.items():
         found[name] = partial(long_set, name, most, draw)

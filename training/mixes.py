@@ -5,7 +5,8 @@ from __future__ import annotations
 GROUNDED: dict[str, float] = {
     "grounded.cards": 40,  # most of them are drawn with their twin
     "grounded.made": 12,
-    "grounded.verbatim": 5,
+    "grounded.verbatim": 3,
+    "grounded.exchanged": 10,
     "grounded.card_answers": 4,
     "grounded.answers": 8,
     "grounded.ragtruth": 14,
