@@ -290,7 +290,7 @@ _YEAR = re.compile(r"(?<![\w.,:/-])(1[5-9]\d\d|20[0-2]\d)(?![\w:/-]|[.,]\d)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _DATE = re.compile(
-    rf"\b(?:on (?:\d{{1,2}} (?P<m1>{_MONTH})|(?P<m2>{_MONTH}) \d{{1,2}},)|in (?P<m3>{_MONTH}),?) (?P<year>\d{{4}})"
+    rf"\b(?:on (?:\d{{1,2}} (?P<m1>{_MONTH})|(?P<m2>{_MONTH}) \d{{1,2}},)|in (?:{_MONTH}),?) (?P<year>\d{{4}})"
 )
 _TAIL = re.compile(r"(?:, (?:which|who|where|while|although|but|and|with|after|before)\b|; )[^,;]*\.$")
 
