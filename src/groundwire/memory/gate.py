@@ -16,23 +16,25 @@ from groundwire._loop import EventLoopThread
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, GroundwireError, InputError, RateLimited
-from groundwire.memory.decision import (
+from groundwire.memory.writer import (
+    QUEUE_NAME,
     UNCHECKED_FACTOR,
+    Candidate,
     Decision,
+    FactWriter,
     decide,
     decide_by_verdict,
     decide_unchecked,
+    fact_from_sentence,
     verification_error,
 )
-from groundwire.memory.writer import QUEUE_NAME, Candidate, FactWriter, fact_from_sentence
 from groundwire.stores import facts
 from groundwire.stores.database import Database, lock_for_writing
 from groundwire.stores.facts import get
 from groundwire.stores.queue import JobQueue, QueuedJob, RetryPolicy
 from groundwire.types import ClaimVerification, Fact, FactStatus, Query
 
-DEFAULT_CONFIDENCE = 0.95
-"""The stated confidence of a fact that comes without one: the target of the default profile."""
+DEFAULT_CONFIDENCE = 0.95  # the stated confidence of a fact that comes without one: the target of the default profile
 CLOSE_SECONDS = 0.5
 """How long closing waits for the event loop; one that a backend blocks ends with the process instead."""
 _VERIFY_SHARE = 0.9  # of the gate's time limit; the rest is for the store
@@ -130,7 +132,7 @@ class MemoryGate:
             decision = await self._decide(candidate)
         else:
             decision = Decision(FactStatus.ASSERTED, confidence)
-        if not decision.rejected:
+        if decision.status is not None:
             return await asyncio.to_thread(self._writer.store, candidate, decision), decision
         await asyncio.to_thread(self._writer.reject, candidate, decision)
         raise FactNotGrounded(f"rejected: {decision.reason}", gap_bits=decision.gap_bits)
