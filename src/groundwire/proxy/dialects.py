@@ -28,8 +28,7 @@ def response_id(event: Json) -> str:
 class ApiDialect(ABC):
     """The places of text in the JSON of an API. An event is the JSON object of one frame of a stream."""
 
-    ends_with_done: ClassVar[bool] = False
-    """Whether a stream ends with `[DONE]`."""
+    ends_with_done: ClassVar[bool] = False  # whether a stream ends with `[DONE]`
 
     @abstractmethod
     def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
