@@ -30,7 +30,7 @@ from groundwire.memory.writer import (
 )
 from groundwire.stores import facts
 from groundwire.stores.database import Database, lock_for_writing
-from groundwire.stores.facts import get
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.queue import JobQueue, QueuedJob, RetryPolicy
 from groundwire.types import ClaimVerification, Fact, FactStatus, Query
 
@@ -127,8 +127,8 @@ class MemoryGate:
         self, fact: Fact | str, evidence: Sources, *, confidence: float, verify: bool | None
     ) -> tuple[Fact, Decision]:
         """Like `remember`, but also return the decision."""
-        candidate = _candidate(fact, evidence, confidence)
-        if self._is_enabled() if verify is None else verify:
+        candidate, settings = _candidate(fact, evidence, confidence), self.config.hallucination
+        if (settings.enabled and settings.memory_gate.enabled) if verify is None else verify:
             decision = await self._decide(candidate)
         else:
             decision = Decision(FactStatus.ASSERTED, confidence)
@@ -147,16 +147,13 @@ class MemoryGate:
         """Load an embedded model before the first fact arrives."""
         _loop.run(load_model(self._engine))
 
-    def _is_enabled(self) -> bool:
-        settings = self.config.hallucination
-        return settings.enabled and settings.memory_gate.enabled
-
     async def _decide(self, candidate: Candidate) -> Decision:
         rules = self.config.hallucination.memory_gate
+        found: ClaimVerification | BackendError
         try:
             found = await verify_within(self._thread, self._engine, candidate, rules.timeout * _VERIFY_SHARE)
         except BackendError as error:
-            return decide(error, candidate.confidence, rules)
+            found = error
         return decide(found, candidate.confidence, rules)
 
     def close(self) -> None:
@@ -233,7 +230,7 @@ class Worker:
         job = await asyncio.to_thread(self.queue.claim)
         if job is None:
             return None
-        fact = await asyncio.to_thread(self._fact, job)
+        fact = await asyncio.to_thread(Knowledge(self._database).fact, job.key)
         if fact is None or fact.status is not FactStatus.PENDING:
             return await asyncio.to_thread(self._drop, job)
         candidate = Candidate(fact, (), fact.confidence / UNCHECKED_FACTOR)
@@ -268,10 +265,6 @@ class Worker:
 
     async def aclose(self) -> None:
         await asyncio.to_thread(self._thread.close, CLOSE_SECONDS)
-
-    def _fact(self, job: QueuedJob) -> Fact | None:
-        with self._database.read() as connection:
-            return get(connection, job.key)
 
     def _drop(self, job: QueuedJob) -> JobResult:
         with self._database.write() as connection:

@@ -62,7 +62,7 @@ def add_names(connection: Connection, names_of: Sequence[tuple[int, int, str]]) 
     """Store names, each with its entity and position, and index them by words and word forms."""
     if not names_of:
         return
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"no": no, "entity": e, "position": p, "text": t, "key": key_of(t), "core": core_of(t)}
         for no, (e, p, t) in enumerate(names_of, start=last_number(connection, names) + 1)
     ]
