@@ -23,6 +23,7 @@ from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBa
 
 T = TypeVar("T")
 A = TypeVar("A")
+F = TypeVar("F", bound=Callable[..., Any])
 MAX_RESULT_BYTES = 600_000
 """Clients of streamable HTTP accept messages of one megabyte, text and structured content together."""
 MAX_TEXT_BYTES = 150_000  # of the text content; longer results list only what is flagged there
@@ -73,10 +74,12 @@ _BITS = (
 )
 
 
-def _tool(title: str, arguments: type[BaseModel], returns: type[BaseModel], operation: Operation = "output") -> Any:
+def _tool(
+    title: str, arguments: type[BaseModel], returns: type[BaseModel], operation: Operation = "output"
+) -> Callable[[F], F]:
     """Register a function as the tool of its name. Its docstring is what a model reads; BITS stands for `_BITS`."""
 
-    def register(run: Any) -> Any:
+    def register(run: F) -> F:
         summary = " ".join((run.__doc__ or "").split()).replace("BITS", _BITS)
         TOOLS.append(Tool(run.__name__, title, summary, arguments, run, returns, operation))
         return run
