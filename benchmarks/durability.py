@@ -22,7 +22,7 @@ from benchmarks import command, run
 from groundwire.bench.measures import Figure, show
 from groundwire.cli.console import open_console
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.facts import add
+from groundwire.stores.facts import add_many
 from groundwire.stores.queue import JobQueue
 from groundwire.stores.reports import ReportStore, ReportSummary, StoredReport
 from groundwire.types import Fact, Role, Value
@@ -51,7 +51,7 @@ def _set_normal(connection: SQLiteConnection, _: object) -> None:
 def _write_fact(store: Database, number: int) -> None:
     roles = (Role("subject", Value(f"plant {number}")), Role("object", Value("steel")))
     with store.write() as connection:
-        add(connection, Fact("", "produces", roles))
+        add_many(connection, [Fact("", "produces", roles)])
 
 
 def _write_job(store: Database, number: int) -> None:

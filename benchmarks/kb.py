@@ -22,7 +22,7 @@ from groundwire.cli.console import open_console
 from groundwire.errors import InputError
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.knowledge_base import Knowledge
-from groundwire.types import Attribute, Entity, Fact, Pattern, Role, Value, ValueKind
+from groundwire.types import Attribute, Entity, Fact, Role, Value, ValueKind
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -168,7 +168,6 @@ def _questions(knowledge: Knowledge) -> list[LookupQuestion]:
         LookupQuestion("20 names at once", lambda kb, n: kb.find([misspelt(x, n) for x in _twenty(listed, n)])),
         LookupQuestion("similar names", lambda kb, n: kb.similar(misspelt(listed[n % len(listed)], n))),
         LookupQuestion("facts about one", lambda kb, n: kb.facts_about([ids[n % len(ids)]])),
-        LookupQuestion("facts by pattern", lambda kb, n: kb.facts(_pattern(ids, n))),
         LookupQuestion("coverage", lambda kb, _: kb.coverage()),
     ]
 
@@ -180,10 +179,6 @@ def _alias(listed: Sequence[str], number: int) -> str:
 
 def _twenty(listed: Sequence[str], number: int) -> list[str]:
     return [listed[(number * 20 + step) % len(listed)] for step in range(20)]
-
-
-def _pattern(ids: Sequence[str], number: int) -> Pattern:
-    return Pattern(entity=ids[number % len(ids)], role="subject", predicate=_PREDICATES[number % 10])
 
 
 def misspelt(name: str, number: int) -> str:

@@ -9,9 +9,11 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from groundwire.stores.database import Database, _engine, _place
+from groundwire.stores.facts import list_facts
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.tables import metadata
 from groundwire.text.names import core_words
-from groundwire.types import Entity, Fact, Match, MatchKind, Pattern
+from groundwire.types import Entity, Fact, Match, MatchKind
 
 
 class MemoryKnowledge:
@@ -36,8 +38,11 @@ class MemoryKnowledge:
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
         return [f for f in self._facts if any(role.value.entity in ids for role in f.roles)]
 
-    def facts(self, pattern: Pattern) -> list[Fact]:
-        return list(self._facts)
+
+def all_facts(kb: Knowledge) -> list[Fact]:
+    """Everything that a store holds, history included, newest first."""
+    with kb.database.read() as connection:
+        return list_facts(connection, limit=100_000)
 
 
 @contextmanager

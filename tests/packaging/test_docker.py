@@ -16,7 +16,7 @@ import yaml
 
 from groundwire.cli.main import app
 from groundwire.config import Config
-from groundwire.server.middleware.auth import PUBLIC, scope_of
+from groundwire.server.auth import PUBLIC, scope_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

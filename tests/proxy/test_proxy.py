@@ -17,7 +17,7 @@ from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, comple
 from tests.serving import Served, serving
 
 from groundwire.config import Config
-from groundwire.server.middleware.telemetry import CSP
+from groundwire.server.middleware import CSP
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import KeyStore
 

@@ -91,7 +91,7 @@ def test_a_report_that_cannot_be_serialised_does_not_affect_others(database: Dat
 
 
 def test_expired_reports_are_deleted(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = report_row(CheckRecord(report(), SOURCES), "old", 1000.0)
+    old = report_row(CheckRecord(report(), SOURCES, id="old", created=1000.0))
     ReportStore(database).add([old])
     monkeypatch.setattr(reports, "_FIRST_PRUNE_SECONDS", 0.0)
     writer = ReportWriter(lambda: database, keep_days=30)
@@ -103,13 +103,13 @@ def test_expired_reports_are_deleted(database: Database, monkeypatch: pytest.Mon
 
 def test_large_sources_are_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundwire.server.reports._MAX_SOURCE_CHARS", 10)
-    body = json.loads(report_row(CheckRecord(report(), SOURCES), "r", 0.0).body)
+    body = json.loads(report_row(CheckRecord(report(), SOURCES)).body)
     assert (body["sources"], body["sources_kept"]) == ([], False)
 
 
 def test_the_title_is_one_short_line() -> None:
     long = "\n A very   long\tanswer " + "word " * 1000
-    title = report_row(CheckRecord(report(long + "It has 40 employees.")), "r", 0.0).summary.title
+    title = report_row(CheckRecord(report(long + "It has 40 employees."))).summary.title
     assert title.startswith("A very long answer word")
     assert len(title) == 140
     assert title.endswith("…")

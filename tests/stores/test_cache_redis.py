@@ -17,7 +17,7 @@ from tests.serving import served
 
 from groundwire.config import Config
 from groundwire.errors import ConfigError, MissingExtra
-from groundwire.server.middleware.auth import RedisTokenBuckets, rate_limiter
+from groundwire.server.auth import RateLimiter, rate_limiter
 from groundwire.stores.cache import CacheStore, LayeredCache, RedisCache
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import KeyStore
@@ -144,7 +144,7 @@ class TestWithoutRedis:
         asyncio.run(layered.aclose())
 
     async def test_limits_are_counted_here(self) -> None:
-        limiter = RedisTokenBuckets(RedisCache(GONE))
+        limiter = RateLimiter(redis=RedisCache(GONE))
         assert [await limiter.take("key", 2) == 0.0 for _ in range(3)] == [True, True, False]
 
     def test_it_is_noticed_when_redis_goes_and_comes(
@@ -171,7 +171,7 @@ class TestWithoutRedis:
             RedisCache("http://here")
 
     async def test_without_an_address_nothing_of_it_is_loaded(self) -> None:
-        assert not isinstance(rate_limiter(Config()), RedisTokenBuckets)
+        assert rate_limiter(Config())._redis is None
         code = (
             "import sys; sys.modules['redis'] = None; import groundwire; groundwire.check('It is red.', 'It is red.')"
         )

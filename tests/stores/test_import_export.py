@@ -11,21 +11,24 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.knowledge import all_facts
 
 from groundwire.errors import InputError
-from groundwire.stores.formats import READERS, format_of, open_text
 from groundwire.stores.import_export import (
+    READERS,
     ImportResult,
     StrictImportError,
     entities_to_csv,
     facts_to_csv,
+    format_of,
     import_rows,
+    open_text,
     to_jsonl,
     to_triples,
 )
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.values import value_of
-from groundwire.types import Attribute, Entity, Fact, FactStatus, Pattern, Provenance, Record, Role, Value, ValueKind
+from groundwire.types import Attribute, Entity, Fact, FactStatus, Provenance, Record, Role, Value, ValueKind
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def test_facts_from_csv(kb: Knowledge) -> None:
         "subject,predicate,object,confidence,source,place,valid_from,status\n"
         "Acme,sold,rockets,0.5,news,Paris,2020-01-01,verified\n",
     )
-    (fact,) = kb.facts(Pattern())
+    (fact,) = all_facts(kb)
     assert (fact.confidence, fact.provenance.source, fact.status) == (0.5, "news", FactStatus.VERIFIED)
     assert [role.name for role in fact.roles] == ["subject", "object", "place"]
     assert fact.valid_from == date(2020, 1, 1)

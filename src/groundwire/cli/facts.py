@@ -23,7 +23,7 @@ from groundwire.memory.gate import load_model, with_full_timeout
 from groundwire.memory.writer import QUEUE_NAME, fact_from_roles, fact_sentence
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.facts import list_facts
-from groundwire.stores.formats import fact_object
+from groundwire.stores.import_export import fact_object
 from groundwire.stores.queue import JobQueue, RejectedFacts
 from groundwire.text.controls import sanitize
 from groundwire.types import Fact, FactStatus

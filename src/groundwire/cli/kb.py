@@ -30,8 +30,16 @@ from groundwire.errors import InputError
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores import import_export
 from groundwire.stores.database import open_database
-from groundwire.stores.formats import READERS, entity_object, fact_object, format_of, open_text
-from groundwire.stores.import_export import ImportResult, StrictImportError, import_rows
+from groundwire.stores.import_export import (
+    READERS,
+    ImportResult,
+    StrictImportError,
+    entity_object,
+    fact_object,
+    format_of,
+    import_rows,
+    open_text,
+)
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.paths import PathStore
 from groundwire.text.controls import sanitize

@@ -92,8 +92,8 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> ExitCode:
     for module in ("uvicorn", "fastapi", "opentelemetry", "httptools"):
         load(module, feature="the HTTP service", extra="server")
     from groundwire.server.app import ROUTERS, create_app, make_server
-    from groundwire.server.middleware.auth import requires_keys
-    from groundwire.server.middleware.telemetry import RequestIdFilter
+    from groundwire.server.auth import requires_keys
+    from groundwire.server.middleware import RequestIdFilter
     from groundwire.server.service import Service
 
     for handler in logging.getLogger("groundwire").handlers:

@@ -225,7 +225,7 @@ def _reply(data: Json) -> ChatReply:
 
 
 def _fact(data: Json) -> Fact:
-    from groundwire.stores.formats import read_fact
+    from groundwire.stores.import_export import read_fact
 
     return read_fact(data)
 

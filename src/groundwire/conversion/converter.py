@@ -1,6 +1,6 @@
 """Read files in processes with limits, which can be stopped at any time.
 
-Plain text is read right here: it needs no parser. A process that read its file well is kept for the next one.
+Plain text needs no parser and is read in this process. A worker that succeeded is reused for the next file.
 """
 
 from __future__ import annotations
@@ -18,18 +18,15 @@ from dataclasses import asdict
 from groundwire.conversion.formats import JSON_SUFFIXES, PARSED, FileInput, Named, cpu_seconds, kind_of, read_document
 from groundwire.errors import InputError
 
-_SMALL_BYTES = 100_000
-"""Size up to which JSON and CSV are read right here: they cannot keep anybody waiting."""
+_SMALL_BYTES = 100_000  # bytes up to which JSON and CSV are read in this process, since that is quick
 _TABLES = (".csv", ".tsv")
-_MAX_IDLE = 4
-"""Processes that wait for the next file."""
+_MAX_IDLE = 4  # processes that wait for the next file
 _START_SECONDS, _WAIT_FACTOR = 20, 5
 """A process gets some seconds to start, and five times its CPU time on a busy machine."""
-_MAX_RESULT_FACTOR = 8
-"""Bytes of a result per byte of the limit for files: JSON writes some characters as six bytes."""
+_MAX_RESULT_FACTOR = 8  # bytes of a result per byte of the limit for files: JSON writes some characters as six bytes
 _COMMAND = (sys.executable, "-P", "-m", "groundwire.conversion.worker")
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
-"""Environment that a process gets; API keys are none of its business."""
+"""Environment variables that a worker gets; it must not see API keys."""
 
 
 def needs_process(data: bytes, suffix: str) -> bool:
@@ -72,8 +69,16 @@ class Conversion:
             else:
                 _workers.give_back(worker)
         if result is None:
-            raise _failure(file.name, worker.exit_code, self._stopped)
-        return _sources(result, file)
+            hint = "split it, or save it as plain text"
+            if self._stopped or worker.exit_code == 128 + signal.SIGXCPU:
+                raise InputError(f"{file.name} takes too long to read", hint=hint)
+            ended = f"the process that read it ended with {worker.exit_code}"
+            raise InputError(f"{file.name} cannot be read: {ended}", hint=hint)
+        found = json.loads(result.decode("utf-8", "surrogatepass"))
+        if "error" in found:
+            message, hint = found["error"]
+            raise InputError(message, hint=hint)
+        return [Named(text, file.origin, identity) for text, identity in found["sources"]]
 
     def stop(self) -> None:
         """Kill the process; `run` raises InputError then."""
@@ -81,21 +86,6 @@ class Conversion:
             self._stopped = True
             if self._worker is not None:
                 self._worker.kill()
-
-
-def _failure(name: str, exit_code: int, stopped: bool) -> InputError:
-    hint = "split it, or save it as plain text"
-    if stopped or exit_code == 128 + signal.SIGXCPU:
-        return InputError(f"{name} takes too long to read", hint=hint)
-    return InputError(f"{name} cannot be read: the process that read it ended with {exit_code}", hint=hint)
-
-
-def _sources(result: bytes, file: FileInput) -> list[Named]:
-    found = json.loads(result.decode("utf-8", "surrogatepass"))
-    if "error" in found:
-        message, hint = found["error"]
-        raise InputError(message, hint=hint)
-    return [Named(text, file.origin, identity) for text, identity in found["sources"]]
 
 
 class _Worker:
@@ -111,7 +101,7 @@ class _Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={**known, "PYTHONPATH": path},
-                start_new_session=True,  # a group of its own, to be killed with what it forked
+                start_new_session=True,  # its own process group, killed together with what it forked
                 cwd="/",
             )
         except OSError as error:

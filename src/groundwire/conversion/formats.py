@@ -17,12 +17,10 @@ from groundwire.errors import InputError
 
 # What reading one file may cost: time and memory by its size, and bounds on what it unpacks to.
 
-MAX_TAGS = 2_000_000
-"""Tags in a page or a Word file, opening and closing ones."""
+MAX_TAGS = 2_000_000  # tags in a page or a Word file, opening and closing ones
 _MEGABYTE = 1_000_000
 _SECONDS_PER_MEGABYTE = {".pdf": 40, ".docx": 10}
-_OTHER_SECONDS = 3
-"""Some three times what ordinary files take. PDF and Word files are compressed, so they take more."""
+_OTHER_SECONDS = 3  # some three times what ordinary files take. PDF and Word files are compressed, so they take more.
 
 
 def cpu_seconds(size: int, kind: str) -> int:
@@ -69,7 +67,7 @@ _PAGE_ENCODINGS = frozenset((
     "cp932", "euc_kr", "cp949", "cp866", "cp874", *(f"cp{page}" for page in range(1250, 1259)),
     *(f"iso8859-{part}" for part in range(1, 17)),
 ))  # fmt: skip
-"""What browsers read, by Python's names. Its other codecs are no encodings of pages, and some are slow."""
+"""Encodings that browsers read, by Python's names. Its other codecs are not used on web pages, and some are slow."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:\-]{2,40})", re.IGNORECASE)
 _QUOTED_CELL = re.compile(r'(?:^|(?<=[,;\t]))"(?:[^"]|"")*+"(?=[,;\t\r\n]|\Z)', re.MULTILINE)
@@ -205,36 +203,20 @@ def docx_text(data: bytes, name: str, max_bytes: int) -> str:
     return word_text(data, name, max_bytes)
 
 
-Converter = Callable[[bytes, str, int], str]
-
-CONVERTERS: dict[str, Converter] = {
-    ".html": html_text,
-    ".htm": html_text,
-    ".xhtml": html_text,
-    ".csv": csv_text,
-    ".tsv": csv_text,
+_HTML_SUFFIXES = (".html", ".htm", ".xhtml")
+CONVERTERS: dict[str, Callable[[bytes, str, int], str]] = {
+    **dict.fromkeys(_HTML_SUFFIXES, html_text),
+    **dict.fromkeys((".csv", ".tsv"), csv_text),
     ".pdf": pdf_text,
     ".docx": docx_text,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Parser:
-    """A library that reads a format, and how messages call the format."""
-
-    label: str
-    module: str
-
-
-_HTML = Parser("HTML", "groundwire.conversion.markup")
 PARSED = {
-    ".html": _HTML,
-    ".htm": _HTML,
-    ".xhtml": _HTML,
-    ".pdf": Parser("PDF", "pypdf"),
-    ".docx": Parser("docx", "groundwire.conversion.markup"),
+    **dict.fromkeys(_HTML_SUFFIXES, ("HTML", "groundwire.conversion.markup")),
+    ".pdf": ("PDF", "pypdf"),
+    ".docx": ("docx", "groundwire.conversion.markup"),
 }
-"""Endings of the formats that need a parser, which may take any time and memory on what strangers wrote."""
+"""Formats that need a parser, which may take any time and memory on what strangers wrote: by ending, how messages
+call the format, and the module with the parser."""
 
 
 # JSON and JSONL that name their own sources: `{"S0": "text", …}`, or rows of id and text.

@@ -18,17 +18,14 @@ from lxml.etree import _Element
 from groundwire.conversion.formats import MAX_TAGS, joined, too_many_tags
 from groundwire.errors import InputError
 
-UNPACKED_FACTOR = 20
-"""How much larger than the limit for files the contents of a Word file may be."""
-MAX_CELLS = 500_000
-"""Table cells in a file, counting those that a cell spans."""
-_OLD_WORD = b"\xd0\xcf\x11\xe0"
-"""The container of Word's old format, and of files with a password."""
+UNPACKED_FACTOR = 20  # how much larger than the limit for files the contents of a Word file may be
+MAX_CELLS = 500_000  # table cells in a file, counting those that a cell spans
+_OLD_WORD = b"\xd0\xcf\x11\xe0"  # the container of Word's old format, and of files with a password
 _WRAPPERS = frozenset((
     "sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo", "hyperlink", "fldSimple", "dir", "bdo",
     "r",
 ))  # fmt: skip
-"""Elements that stand around text and are none themselves. Deleted text is in others."""
+"""Elements that only wrap text. Deleted text is in others, so it is not read."""
 _CHARS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _INLINE = frozenset(("t", *_CHARS))
 _LAYOUT_BREAKS = ("page", "column")

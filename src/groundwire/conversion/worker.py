@@ -16,13 +16,11 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, NoReturn
 
 from groundwire.conversion.formats import PARSED, FileInput, cpu_seconds, kind_of, memory_bytes, read_document
 from groundwire.errors import InputError
 
-_OPEN_FILES = 32
-"""Descriptors of a process that reads a file: some for modules that are imported late."""
+_OPEN_FILES = 32  # descriptors of a process that reads a file: some for modules that are imported late
 
 
 def main() -> None:
@@ -36,27 +34,25 @@ def main() -> None:
         file = FileInput(**given)
         kind = kind_of(data, file.suffix)
         if kind in PARSED:  # imported before the fork, the parser is there for the next file too
-            import_module(PARSED[kind].module)
+            import_module(PARSED[kind][1])
         child = os.fork()
         if not child:
             set_limits(len(data), kind)
-            _answer(data, file, results)
+            payload = result_of(data, file)
+            results.write(b"%d\n%b" % (len(payload), payload))
+            results.flush()
+            os._exit(0)
         _, status = os.waitpid(child, 0)
         if status:
             os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else 1)
 
 
-def _answer(data: bytes, file: FileInput, results: BinaryIO) -> NoReturn:
-    payload = result_of(data, file)
-    results.write(b"%d\n" % len(payload))
-    results.write(payload)
-    results.flush()
-    os._exit(0)
-
-
 def set_limits(size: int, kind: str) -> None:
     """Limit this process to what reading a file of `size` bytes may take."""
-    seconds, memory = cpu_seconds(size, kind), _address_space() + memory_bytes(size)
+    # What is in use before the file is read, most of it shared with other processes, does not count.
+    statm = Path("/proc/self/statm")
+    used = int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 0
+    seconds, memory = cpu_seconds(size, kind), used + memory_bytes(size)
     limits = {
         resource.RLIMIT_CPU: (seconds, seconds + 1),  # SIGXCPU, which tells why, and SIGKILL a second later
         resource.RLIMIT_AS: (memory, memory),
@@ -69,24 +65,16 @@ def set_limits(size: int, kind: str) -> None:
             resource.setrlimit(what, limit)
 
 
-def _address_space() -> int:
-    """Bytes in use before the file is read, most of them shared with other processes."""
-    pages = Path("/proc/self/statm")
-    return int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 0
-
-
 def result_of(data: bytes, file: FileInput) -> bytes:
     """JSON with the texts and ids of the sources, or with the message and hint of an error."""
     try:
-        found = [(source.text, source.id) for source in read_document(data, file)]
-        return _json({"sources": found})
+        return _json({"sources": [(source.text, source.id) for source in read_document(data, file)]})
     except InputError as error:
-        return _json({"error": (error.message, error.hint)})
+        message, hint = error.message, error.hint
     except MemoryError:
         message, hint = f"{file.name} takes too much memory to read", "split it, or save it as plain text"
-    except Exception as error:  # parsers raise whatever they stumble over in a broken file
-        parser = PARSED.get(kind_of(data, file.suffix))
-        kind = parser.label if parser else "text"
+    except Exception as error:  # a broken file can make a parser raise anything
+        kind, _ = PARSED.get(kind_of(data, file.suffix), ("text", ""))
         said = " ".join(str(error).split())[:80] or type(error).__name__
         message, hint = f"{file.name} is not a readable {kind} file ({said})", "repair it or save it as text"
     return _json({"error": (message, hint)})

@@ -169,11 +169,11 @@ class LocalToolService:
         return self._config.store.url
 
     async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
-        return await asyncio.to_thread(self._add_feedback, report)
+        def annotate() -> HallucinationReport:
+            with FeedbackReader(self._config) as feedback:
+                return feedback.annotate(report)
 
-    def _add_feedback(self, report: HallucinationReport) -> HallucinationReport:
-        with FeedbackReader(self._config) as feedback:
-            return feedback.annotate(report)
+        return await asyncio.to_thread(annotate)
 
     async def aclose(self) -> None:
         for engine in self._engines.values():

@@ -18,7 +18,7 @@ from groundwire._optional import load
 from groundwire.claims.extractor import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
-from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, BudgetStepArgument, DetectHallucination
+from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, DetectHallucination
 from groundwire.retrieval.cite import cited_ids, phantoms
 from groundwire.traces.audit import audit_reasoning
 from groundwire.types import NOTHING_TO_CHECK, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
@@ -148,18 +148,8 @@ async def audit_trace_budget(engine: Groundwire, given: AuditTraceBudget) -> Bud
 
 def _prepare(engine: Groundwire, given: BudgetArguments) -> tuple[Groundwire, tuple[Source, ...]]:
     judge = engine.variant(target=given.default_target, marker=given.placeholder, bits=True)
-    return judge, as_sources([Source(s.sid, s.text) for s in given.spans]) if _has_text(given) else ()
-
-
-def _has_text(given: BudgetArguments) -> bool:
-    return any(span.text.strip() for span in given.spans)
-
-
-def _without_spans(claim: Claim) -> ClaimVerification:
-    """The verdict on a claim where there are no spans to support it."""
-    if claim.citations:
-        return phantom(claim, claim.citations)
-    return unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, "there are no spans", "none")
+    has_text = any(span.text.strip() for span in given.spans)
+    return judge, as_sources([Source(s.sid, s.text) for s in given.spans]) if has_text else ()
 
 
 async def _with_timeout(work: Coroutine[Any, Any, ScoredClaims], seconds: float | None) -> ScoredClaims:
@@ -220,14 +210,10 @@ async def _score_steps(judge: Groundwire, sources: tuple[Source, ...], given: Au
         replace(verdict, citations=tuple(dict.fromkeys((*step.cites, *verdict.citations))))
         for verdict, (_, step) in zip(verdicts, numbered, strict=True)
     )
-    nothing = [(idx, _asserts_nothing(step)) for idx, step in empty]
+    blank = [(idx, Claim("", step.claim, 0, 0, tuple(step.cites))) for idx, step in empty]
+    nothing = [(idx, unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", "none")) for idx, claim in blank]
     scored = [*zip((idx for idx, _ in numbered), cited, strict=True), *nothing]
     return ScoredClaims(tuple(sorted(scored, key=lambda pair: pair[0])))
-
-
-def _asserts_nothing(step: BudgetStepArgument) -> ClaimVerification:
-    claim = Claim("", step.claim, 0, 0, tuple(step.cites))
-    return unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", "none")
 
 
 async def _verify(
@@ -235,7 +221,12 @@ async def _verify(
 ) -> list[ClaimVerification]:
     """Verify claims; with mode `cited`, each against its cited spans, or all if it cites none that exist."""
     if not claims or not sources:
-        return [_without_spans(claim) for claim in claims]
+        return [
+            phantom(claim, claim.citations)
+            if claim.citations
+            else unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, "there are no spans", "none")
+            for claim in claims
+        ]
     seen: dict[tuple[str, ...], list[Claim]] = {}
     for claim in claims:
         alone = given.context_mode == "cited" and not phantoms(claim, sources)

@@ -16,23 +16,25 @@ from groundwire._loop import EventLoopThread
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, GroundwireError, InputError, RateLimited
-from groundwire.memory.decision import (
+from groundwire.memory.writer import (
+    QUEUE_NAME,
     UNCHECKED_FACTOR,
+    Candidate,
     Decision,
+    FactWriter,
     decide,
     decide_by_verdict,
     decide_unchecked,
+    fact_from_sentence,
     verification_error,
 )
-from groundwire.memory.writer import QUEUE_NAME, Candidate, FactWriter, fact_from_sentence
 from groundwire.stores import facts
 from groundwire.stores.database import Database, lock_for_writing
-from groundwire.stores.facts import get
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.queue import JobQueue, QueuedJob, RetryPolicy
 from groundwire.types import ClaimVerification, Fact, FactStatus, Query
 
-DEFAULT_CONFIDENCE = 0.95
-"""The stated confidence of a fact that comes without one: the target of the default profile."""
+DEFAULT_CONFIDENCE = 0.95  # the stated confidence of a fact that comes without one: the target of the default profile
 CLOSE_SECONDS = 0.5
 """How long closing waits for the event loop; one that a backend blocks ends with the process instead."""
 _VERIFY_SHARE = 0.9  # of the gate's time limit; the rest is for the store
@@ -125,12 +127,12 @@ class MemoryGate:
         self, fact: Fact | str, evidence: Sources, *, confidence: float, verify: bool | None
     ) -> tuple[Fact, Decision]:
         """Like `remember`, but also return the decision."""
-        candidate = _candidate(fact, evidence, confidence)
-        if self._is_enabled() if verify is None else verify:
+        candidate, settings = _candidate(fact, evidence, confidence), self.config.hallucination
+        if (settings.enabled and settings.memory_gate.enabled) if verify is None else verify:
             decision = await self._decide(candidate)
         else:
             decision = Decision(FactStatus.ASSERTED, confidence)
-        if not decision.rejected:
+        if decision.status is not None:
             return await asyncio.to_thread(self._writer.store, candidate, decision), decision
         await asyncio.to_thread(self._writer.reject, candidate, decision)
         raise FactNotGrounded(f"rejected: {decision.reason}", gap_bits=decision.gap_bits)
@@ -145,16 +147,13 @@ class MemoryGate:
         """Load an embedded model before the first fact arrives."""
         _loop.run(load_model(self._engine))
 
-    def _is_enabled(self) -> bool:
-        settings = self.config.hallucination
-        return settings.enabled and settings.memory_gate.enabled
-
     async def _decide(self, candidate: Candidate) -> Decision:
         rules = self.config.hallucination.memory_gate
+        found: ClaimVerification | BackendError
         try:
             found = await verify_within(self._thread, self._engine, candidate, rules.timeout * _VERIFY_SHARE)
         except BackendError as error:
-            return decide(error, candidate.confidence, rules)
+            found = error
         return decide(found, candidate.confidence, rules)
 
     def close(self) -> None:
@@ -231,7 +230,7 @@ class Worker:
         job = await asyncio.to_thread(self.queue.claim)
         if job is None:
             return None
-        fact = await asyncio.to_thread(self._fact, job)
+        fact = await asyncio.to_thread(Knowledge(self._database).fact, job.key)
         if fact is None or fact.status is not FactStatus.PENDING:
             return await asyncio.to_thread(self._drop, job)
         candidate = Candidate(fact, (), fact.confidence / UNCHECKED_FACTOR)
@@ -266,10 +265,6 @@ class Worker:
 
     async def aclose(self) -> None:
         await asyncio.to_thread(self._thread.close, CLOSE_SECONDS)
-
-    def _fact(self, job: QueuedJob) -> Fact | None:
-        with self._database.read() as connection:
-            return get(connection, job.key)
 
     def _drop(self, job: QueuedJob) -> JobResult:
         with self._database.write() as connection:

@@ -1,4 +1,4 @@
-"""Write decided facts to the store, and convert between facts and sentences.
+"""What becomes of a fact: a sentence is parsed into one, its verdict decided on, the decision written to the store.
 
 Each decision is one transaction and one log line.
 """
@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
-from groundwire.config import Config
-from groundwire.errors import InputError
-from groundwire.memory.decision import Decision
+from groundwire.config import Config, MemoryGateConfig
+from groundwire.errors import BackendError, BackendTimeout, InputError, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.openie.parser import triples
 from groundwire.openie.predicates import groups
@@ -26,7 +25,20 @@ from groundwire.stores.entities import Predicates
 from groundwire.stores.queue import JobQueue, RejectedFact, RejectedFacts
 from groundwire.stores.values import value_of
 from groundwire.text.lexicon import word_set
-from groundwire.types import Fact, FactStatus, Provenance, Role, Source, Triple, Value, ValueKind
+from groundwire.types import (
+    ClaimVerification,
+    Estimate,
+    Fact,
+    FactStatus,
+    Provenance,
+    Record,
+    Role,
+    Source,
+    Status,
+    Value,
+    ValueKind,
+)
+from groundwire.verifiers.wrappers import as_error
 
 # A sentence as a fact, and a fact as the sentence that is verified.
 
@@ -50,13 +62,12 @@ def fact_from_sentence(sentence: str) -> Fact:
     if not found or any(t.denied or t.quantifier or t.subject != found[0].subject for t in found):
         return Fact("", "", (), text=text)
     first, *others = found
-    roles = [Role(SUBJECT, Value(first.subject, ValueKind.REFERENCE)), Role(OBJECT, _object(first))]
-    roles += [Role(other.predicate, _object(other)) for other in others]
+    roles = [
+        Role(SUBJECT, Value(first.subject, ValueKind.REFERENCE)),
+        Role(OBJECT, value_of(first.object, about=first.predicate)),
+        *(Role(other.predicate, value_of(other.object, about=other.predicate)) for other in others),
+    ]
     return Fact("", first.predicate, tuple(roles), text=text)
-
-
-def _object(triple: Triple) -> Value:
-    return value_of(triple.object, about=triple.predicate)
 
 
 def is_single_valued(fact: Fact) -> bool:
@@ -75,13 +86,10 @@ def fact_sentence(fact: Fact) -> str:
     if fact.text.strip():
         return fact.text.strip()
     values = {SUBJECT: "", OBJECT: ""} | {role.name: role.value.text for role in reversed(fact.roles)}
-    rest = [f"{_words(role.name)} {role.value.text}" for role in fact.roles if role.name not in (SUBJECT, OBJECT)]
-    head = " ".join(part for part in (values[SUBJECT], _words(fact.predicate), values[OBJECT]) if part)
+    others = [role for role in fact.roles if role.name not in (SUBJECT, OBJECT)]
+    rest = [f"{role.name.replace('_', ' ')} {role.value.text}" for role in others]
+    head = " ".join(filter(None, (values[SUBJECT], fact.predicate.replace("_", " "), values[OBJECT])))
     return ", ".join([head, *rest]) + "."
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def fact_json(fact: Fact) -> str:
@@ -92,15 +100,102 @@ def fact_json(fact: Fact) -> str:
 
 def fact_from_roles(pairs: Sequence[tuple[str, str]], predicate: str, text: str) -> Fact:
     """Build a fact from named roles; the subject is an entity reference."""
-    roles = tuple(Role(name, _given(name, value, predicate)) for name, value in pairs)
+    roles = tuple(
+        Role(
+            name,
+            Value(value, ValueKind.REFERENCE)
+            if name == SUBJECT
+            else value_of(value, about=predicate if name == OBJECT else name),
+        )
+        for name, value in pairs
+    )
     return Fact("", predicate, roles, text=text)
 
 
-def _given(name: str, value: str, predicate: str) -> Value:
-    if name == SUBJECT:
-        return Value(value, ValueKind.REFERENCE)
-    return value_of(value, about=predicate if name == OBJECT else name)
+# The decision: stored as verified, unverified or pending, or rejected. Pure functions.
 
+UNCHECKED_FACTOR = 0.5  # multiplies the confidence of a fact that could not be checked
+_UNCHECKED = "could not be checked: "
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The status to store a fact with, or None to reject it.
+
+    `reason` is set unless the fact was verified; `retry_after` is the wait in seconds a backend asked for.
+    """
+
+    status: FactStatus | None
+    confidence: float
+    reason: str = ""
+    verdict: ClaimVerification | None = None
+    retry_after: float | None = None
+
+    @property
+    def gap_bits(self) -> float | None:
+        return self.verdict.budget_gap if self.verdict else None
+
+    @property
+    def record(self) -> Record | None:
+        """The two probabilities and the observed bits, if they were measured."""
+        found = self.verdict
+        if found is None or found.p0 is None or found.p1 is None or found.observed_bits is None:
+            return None
+        return Record(found.p0, found.p1, found.observed_bits, found.method)
+
+
+def verification_error(verdict: ClaimVerification) -> BackendError | None:
+    """Return the error by which a claim was left unchecked; None if it was checked."""
+    if verdict.status is not Status.UNCHECKED:
+        return None
+    return as_error(Estimate.failed(verdict.reason.removeprefix(_UNCHECKED)))
+
+
+def decide(found: ClaimVerification | BackendError, stated: float, rules: MemoryGateConfig) -> Decision:
+    """Decide by the verdict, or by the error if there is none."""
+    if isinstance(found, BackendError):
+        return decide_unchecked(found, stated, rules)
+    failed = verification_error(found)
+    return decide_unchecked(failed, stated, rules) if failed else decide_by_verdict(found, rules)
+
+
+def decide_by_verdict(verdict: ClaimVerification, rules: MemoryGateConfig) -> Decision:
+    adjusted = verdict.adjusted_confidence or 0.0
+    reason = rejection_reason(verdict, adjusted, rules)
+    if not reason:
+        return Decision(FactStatus.VERIFIED, adjusted, verdict=verdict)
+    # A contradicted fact is worse than an unsupported one: no setting admits it.
+    if rules.reject_unsupported or verdict.status is Status.CONTRADICTED:
+        return Decision(None, adjusted, reason, verdict)
+    return Decision(FactStatus.UNVERIFIED, adjusted, reason, verdict)
+
+
+def rejection_reason(verdict: ClaimVerification, adjusted: float, rules: MemoryGateConfig) -> str:
+    """Return why a fact does not pass; empty if it does."""
+    gap = verdict.budget_gap
+    missing = "" if gap is None else f"{gap:.1f} bits of evidence are missing"
+    if verdict.status is Status.CONTRADICTED:
+        return f"the evidence contradicts it ({missing}): {verdict.reason}"
+    if gap is None:
+        return verdict.reason
+    if gap > rules.threshold_bits:
+        return f"{missing}, {rules.threshold_bits:g} allowed: {verdict.reason}"
+    if adjusted < rules.min_confidence:
+        return f"adjusted confidence {adjusted:.2f} is below {rules.min_confidence:g} ({missing})"
+    return ""
+
+
+def decide_unchecked(error: BackendError, stated: float, rules: MemoryGateConfig) -> Decision:
+    """Decide on a fact the backend failed to check: unverified with half its confidence, or rejected."""
+    if isinstance(error, RateLimited):
+        return Decision(FactStatus.PENDING, stated * UNCHECKED_FACTOR, str(error), retry_after=error.retry_after)
+    reason = f"not checked in time: {error}" if isinstance(error, BackendTimeout) else f"not checked: {error}"
+    if rules.fail_closed:
+        return Decision(None, stated * UNCHECKED_FACTOR, reason)
+    return Decision(FactStatus.UNVERIFIED, stated * UNCHECKED_FACTOR, reason)
+
+
+# The store.
 
 QUEUE_NAME = "memory_gate"
 _EVIDENCE_CHARS = 2000  # of each source that a rejected fact quotes
@@ -152,7 +247,7 @@ class FactWriter:
         with self.database.write() as connection:
             if candidate.from_sentence:
                 fact = replace(fact, many=_allows_many(connection, fact))
-            stored = facts.add(connection, fact)
+            (stored,) = facts.add_many(connection, [fact])
             if stored.status is FactStatus.PENDING:
                 payload = candidate.to_payload()
                 delay = decision.retry_after or 0.0

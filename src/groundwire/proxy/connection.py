@@ -17,13 +17,10 @@ from typing import cast
 
 from groundwire._optional import load
 
-_MAX_BUFFERED = 1_000_000
-"""Bytes that may wait for a slow client before reading from the upstream is paused."""
-_MIN_TIMER = 1.0
-"""Seconds: lower bound between two looks at a connection whose buffer is full."""
+_MAX_BUFFERED = 1_000_000  # bytes that may wait for a slow client before reading from the upstream is paused
+_MIN_TIMER = 1.0  # seconds: lower bound between two looks at a connection whose buffer is full
 
-Address = tuple[str, str, int]
-"""Scheme, host and port."""
+Address = tuple[str, str, int]  # scheme, host and port
 
 
 class HttpConnectionError(Exception):
@@ -258,10 +255,8 @@ class HttpConnection(asyncio.Protocol):
 class ConnectionPool:
     """Idle connections by address; the one used last is taken first."""
 
-    max_idle: int = 256
-    """Per address."""
-    idle_seconds: float = 30.0
-    """Older connections are closed: the upstream may have dropped them."""
+    max_idle: int = 256  # per address
+    idle_seconds: float = 30.0  # older connections are closed: the upstream may have dropped them
     _idle: dict[Address, list[HttpConnection]] = field(default_factory=dict)
 
     def take(self, address: Address) -> HttpConnection | None:

@@ -5,7 +5,7 @@ JSON of `/v1/chat/completions`, `/v1/responses` and Anthropic's `/v1/messages`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -28,12 +28,10 @@ def response_id(event: Json) -> str:
 class ApiDialect(ABC):
     """The places of text in the JSON of an API. An event is the JSON object of one frame of a stream."""
 
-    ends_with_done: ClassVar[bool] = False
-    """Whether a stream ends with `[DONE]`."""
+    ends_with_done: ClassVar[bool] = False  # whether a stream ends with `[DONE]`
 
-    @abstractmethod
-    def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
-        """Return what a request gives to check its answer against; `given` are sources passed separately."""
+    extract_evidence: Callable[[Json, Iterable[PromptDocument]], RequestEvidence]
+    """Returns what a request gives to check its answer against, and the sources passed separately."""
 
     @abstractmethod
     def texts(self, body: Json) -> dict[TextKey, str]:
@@ -82,9 +80,7 @@ class ChatDialect(ApiDialect):
     """`/v1/chat/completions`. An answer that is cut short ends as by a content filter, which clients know."""
 
     ends_with_done = True
-
-    def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
-        return from_chat(body, given)
+    extract_evidence = staticmethod(from_chat)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         contents = {_choice_key(choice): _object(choice, "message").get("content") for choice in _choices(body)}
@@ -165,9 +161,7 @@ class MessagesDialect(ApiDialect):
 
     _KEY: TextKey = (0,)
     _REFUSAL: ClassVar[Json] = {"stop_reason": "refusal", "stop_sequence": None}
-
-    def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
-        return from_messages(body, given)
+    extract_evidence = staticmethod(from_messages)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         text = "".join(block["text"] for block in _text_blocks(body))
@@ -222,9 +216,7 @@ class ResponsesDialect(ApiDialect):
         "response.completed", "response.incomplete", "response.failed",
     ))  # fmt: skip
     _INCOMPLETE: ClassVar[Json] = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
-
-    def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
-        return from_responses(body, given)
+    extract_evidence = staticmethod(from_responses)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         return {key: part["text"] for key, part in _text_parts(body) if part["text"]}

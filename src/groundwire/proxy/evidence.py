@@ -23,8 +23,7 @@ from groundwire.verdicts.merge import user_statements
 
 MIN_PROSE_WORDS = 40
 """Unmarked statements of this length count as a document; questions seldom come with so much around them."""
-MIN_FENCED_WORDS = 12
-"""Shorter fenced blocks are rather code or an example than a document."""
+MIN_FENCED_WORDS = 12  # shorter fenced blocks are more likely code or an example than a document
 _MAX_ANNOUNCEMENT_GAP = 600  # characters between "the following context …" and the rule that opens it
 _TAIL_CHARS = 4000  # of a section, searched for a trailing question; bounds the work on long prompts
 _TAGS = (
@@ -140,7 +139,10 @@ def _take_sections(text: str, found: ParsedPrompt) -> str:
         if start < position:
             continue
         rest.append(text[position:start])
-        position = _section_end(text, body, stops)
+        # To the next header or rule; without one the section ends before its trailing question.
+        following = bisect_left(stops, body)
+        at_end = following == len(stops)
+        position = body + len(_without_trailing_request(text[body:])) if at_end else stops[following]
         section = _RULE.sub("", text[body:position])
         if not _add_numbered(section, found):
             found.add(section)
@@ -160,12 +162,6 @@ def _section_starts(text: str, rules: Sequence[tuple[int, int]]) -> Iterator[tup
         following = bisect_left(starts, announcement.end())
         if following < len(rules) and starts[following] < announcement.end() + _MAX_ANNOUNCEMENT_GAP:
             yield rules[following]
-
-
-def _section_end(text: str, body: int, stops: Sequence[int]) -> int:
-    """Return the next header or rule; without one the section ends before its trailing question."""
-    following = bisect_left(stops, body)
-    return stops[following] if following < len(stops) else body + len(_without_trailing_request(text[body:]))
 
 
 def _without_trailing_request(text: str) -> str:
@@ -247,14 +243,9 @@ def _take_prose(text: str, found: ParsedPrompt) -> str:
 def _is_request(paragraph: str) -> bool:
     """True if at least a third of the sentences ask, order, or address the model."""
     parts = [paragraph[s.start : s.end] for s in sentences(paragraph[:_TAIL_CHARS])]
-    requests = sum(_is_request_sentence(part) for part in parts)
+    asking = (ClaimKind.QUESTION, ClaimKind.INSTRUCTION)
+    requests = sum(bool(_ADDRESSES_MODEL.search(part)) or classify_sentence(part) in asking for part in parts)
     return not parts or requests * 3 >= len(parts)
-
-
-def _is_request_sentence(sentence: str) -> bool:
-    if _ADDRESSES_MODEL.search(sentence):
-        return True
-    return classify_sentence(sentence) in (ClaimKind.QUESTION, ClaimKind.INSTRUCTION)
 
 
 # The evidence of a whole request, in any of the three APIs.
@@ -409,7 +400,9 @@ def _chat_messages(messages: Sequence[JsonObject]) -> Iterator[_PlainMessage]:
     }
     for message in messages:
         role, text = str(message.get("role") or ""), _content_text(message.get("content"))
-        yield from (_PlainMessage("tool", source) for source in _marked_sources(message.get("content")))
+        for part in _list(message.get("content")):
+            if isinstance(part, Mapping) and part.get("type") == _SOURCE_PART and isinstance(part.get("text"), str):
+                yield _PlainMessage("tool", part["text"])
         if role in ("tool", "function"):
             name = message.get("name") or tools.get(str(message.get("tool_call_id"))) or "tool"
             yield _PlainMessage("tool", text, str(name))
@@ -440,12 +433,6 @@ def _content_text(content: object) -> str:
         return content
     parts = (p for p in _list(content) if isinstance(p, Mapping) and p.get("type", "text") in _TEXT_PARTS)
     return "\n".join(p["text"] for p in parts if isinstance(p.get("text"), str))
-
-
-def _marked_sources(content: object) -> Iterator[str]:
-    for part in _list(content):
-        if isinstance(part, Mapping) and part.get("type") == _SOURCE_PART and isinstance(part.get("text"), str):
-            yield part["text"]
 
 
 def _list(value: object) -> Sequence[Any]:

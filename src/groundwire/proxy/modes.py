@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from groundwire.errors import GroundwireError
@@ -83,17 +84,15 @@ def action_notes(outcome: VerificationOutcome) -> dict[TextKey, str]:
 
 async def repair_texts(verifier: StreamVerifier, outcome: VerificationOutcome) -> dict[TextKey, str]:
     """Return a new text for each flagged one; what cannot be repaired in time gets remarks instead."""
-    flagged = {key: report for key, report in outcome.reports.items() if report.flagged}
-    return {key: await _repair(verifier, report) for key, report in flagged.items()}
-
-
-async def _repair(verifier: StreamVerifier, report: HallucinationReport) -> str:
-    try:
-        async with asyncio.timeout(verifier.timeout):
-            repair = (await verifier.repair(report)).repair
-    except (GroundwireError, TimeoutError):
-        repair = None
-    return repair.text if repair is not None and repair.edits else add_remarks(report)
+    texts: dict[TextKey, str] = {}
+    for key, report in outcome.reports.items():
+        if report.flagged:
+            repair = None
+            with suppress(GroundwireError, TimeoutError):
+                async with asyncio.timeout(verifier.timeout):
+                    repair = (await verifier.repair(report)).repair
+            texts[key] = repair.text if repair is not None and repair.edits else add_remarks(report)
+    return texts
 
 
 def first_contradiction(
@@ -263,10 +262,8 @@ async def with_ticks(parts: AsyncIterator[StreamPart], seconds: float) -> AsyncI
             await asyncio.wait({pending})
 
 
-KEEPALIVE_SECONDS = 10.0
-"""A buffered stream sends a comment after this much silence."""
-BLOCK_TICK = 0.03
-"""Seconds between two looks at new verdicts in mode `block`: below what a reader notices."""
+KEEPALIVE_SECONDS = 10.0  # a buffered stream sends a comment after this much silence
+BLOCK_TICK = 0.03  # seconds between two looks at new verdicts in mode `block`: below what a reader notices
 _KEEPALIVE = encode_comment("groundwire is checking")
 _NO_FRAME = SseFrame(b"")
 
@@ -411,7 +408,8 @@ async def block(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
         async for data in blocker.run():
             yield data
     finally:
-        blocker.close()
+        if blocker.waiting is not None:
+            blocker.waiting.cancel()
 
 
 @dataclass(slots=True)
@@ -422,8 +420,7 @@ class _Blocker:
     buffered: deque[StreamPart] = field(default_factory=deque)
     sent: dict[TextKey, int] = field(default_factory=dict)
     last_sent: dict[TextKey, Json] = field(default_factory=dict)
-    stopped: dict[TextKey, str] = field(default_factory=dict)
-    """Stopped texts, with the reason."""
+    stopped: dict[TextKey, str] = field(default_factory=dict)  # stopped texts, with the reason
     waiting: asyncio.Task[object] | None = None
     waiting_since: float = 0.0
 
@@ -437,7 +434,8 @@ class _Blocker:
                 if part.deltas and pass_all is None:
                     pass_all = not await stream.verifier.has_evidence()
                 self._hold(part)
-            if found := self._contradiction():
+            open_texts = {k: c.verdicts() for k, c in stream.verifier.checkers.items() if k not in self.stopped}
+            if found := first_contradiction(open_texts):
                 for data in self._stop(*found):
                     yield data
             if self._is_over:
@@ -445,7 +443,8 @@ class _Blocker:
                 for data in self._close(outcome):
                     yield data
                 return
-            pass_all = pass_all or self._is_late
+            waiting = self.waiting is not None and not self.waiting.done()
+            pass_all = pass_all or (waiting and clock() - self.waiting_since > stream.verifier.timeout)
             while self.buffered and self._may_send(self.buffered[0], bool(pass_all)):
                 yield self._send_first()
                 last_sent = clock()
@@ -485,28 +484,15 @@ class _Blocker:
             self.waiting_since = asyncio.get_running_loop().time()
 
     @property
-    def _is_late(self) -> bool:
-        waiting = self.waiting is not None and not self.waiting.done()
-        elapsed = asyncio.get_running_loop().time() - self.waiting_since
-        return waiting and elapsed > self.stream.verifier.timeout
-
-    @property
     def _is_over(self) -> bool:
         """True once every answer the request asked for was stopped."""
         return len(self.stopped) >= self.stream.verifier.choices
 
-    def _contradiction(self) -> tuple[TextKey, ClaimVerification] | None:
-        verifier = self.stream.verifier
-        verdicts = {k: c.verdicts() for k, c in verifier.checkers.items() if k not in self.stopped}
-        return first_contradiction(verdicts)
-
     def _may_send(self, part: StreamPart, pass_all: bool) -> bool:
-        ends = part.frame.done or self.stream.is_end(part)
-        return not ends and (pass_all or self._is_verified(part))
-
-    def _is_verified(self, part: StreamPart) -> bool:
+        if part.frame.done or self.stream.is_end(part):
+            return False
         checkers = self.stream.verifier.checkers
-        return all(
+        return pass_all or all(
             key in self.stopped or (key in checkers and self.sent.get(key, 0) + len(text) <= checkers[key].judged)
             for key, text in part.deltas
         )
@@ -526,18 +512,16 @@ class _Blocker:
         """Send what precedes the contradiction and the reason, then end the text."""
         stream, reason = self.stream, stop_reason(claim)
         text, sent = stream.text(key), self.sent.get(key, 0)
-        template = {**stream.template(key), **self._open_event(key)}
+        # An event of the part of the text that the client has begun to receive: its last or its first one.
+        waiting = (part.event for part in self.buffered if any(own == key for own, _ in part.deltas))
+        opened = self.last_sent.get(key) or next(filter(None, waiting), {})
+        template = {**stream.template(key), **opened}
         start, ending = cut_before(text, claim, stream.verifier.contradiction_threshold)
         last_words = text[sent : len(start)] + ending
         self.stopped[key] = reason
         yield stream.encode_new(stream.dialect.delta_event(template, key, last_words))
         for event in stream.dialect.stop_events(template, key, text[:sent] + last_words, reason):
             yield stream.encode_new(event)
-
-    def _open_event(self, key: TextKey) -> Json:
-        """An event of the part of a text that the client has begun to receive: its last or its first one."""
-        waiting = (part.event for part in self.buffered if any(own == key for own, _ in part.deltas))
-        return self.last_sent.get(key) or next(filter(None, waiting), {})
 
     def _close(self, outcome: VerificationOutcome | None) -> Iterator[bytes]:
         """End a stream of which every text was stopped."""
@@ -548,10 +532,6 @@ class _Blocker:
 
     def _with_reason(self, outcome: VerificationOutcome) -> VerificationOutcome:
         return replace(outcome, blocked=next(iter(self.stopped.values()), ""))
-
-    def close(self) -> None:
-        if self.waiting is not None:
-            self.waiting.cancel()
 
 
 STREAM_MODES: Mapping[Mode, Callable[[UpstreamStream], AsyncGenerator[bytes, None]]] = {

@@ -44,8 +44,7 @@ from groundwire.types import HallucinationReport
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 MODE_HEADER, EVENT_HEADER, UPSTREAM_HEADER = PREFIX, PREFIX + b"-event", PREFIX + b"-upstream"
-MAX_CONCURRENT_JOBS = 4
-"""Jobs of all streams that are with the engine at a time."""
+MAX_CONCURRENT_JOBS = 4  # jobs of all streams that are with the engine at a time
 _LARGE_BODY = 200_000  # bytes; parsing more takes milliseconds and goes to a thread
 _API_ROOT = "/v1/"
 _STREAM_TYPE, _JSON_TYPE = "text/event-stream", "application/json"
@@ -218,15 +217,16 @@ class Proxy:
         if verifier.outcome is not None or not complete:
             verifier.cancel()
             return
-        task = asyncio.create_task(self._finish_in_background(verifier))
+
+        async def finish() -> None:
+            try:
+                await verifier.finish()
+            finally:
+                self._finish(verifier, complete=False)
+
+        task = asyncio.create_task(finish())
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-    async def _finish_in_background(self, verifier: StreamVerifier) -> None:
-        try:
-            await verifier.finish()
-        finally:
-            self._finish(verifier, complete=False)
 
 
 async def _list_all_models(upstreams: Upstreams, request: UpstreamRequest) -> bytes:

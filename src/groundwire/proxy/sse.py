@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 DONE = b"data: [DONE]"
-MAX_FRAME = 32_000_000
-"""Bytes. Inline images reach a few megabytes; a frame beyond this will not end."""
+MAX_FRAME = 32_000_000  # bytes. Inline images reach a few megabytes; a frame beyond this will not end.
 _DONE_UNSPACED = b"data:[DONE]"
 _FRAME_END = re.compile(rb"(?>\r\n|\r|\n)(?>\r\n|\r|\n)")
 _ENDS_FRAME = re.compile(_FRAME_END.pattern + rb"\Z")

@@ -27,10 +27,8 @@ from groundwire.proxy.connection import (
 )
 
 HeaderPairs = Sequence[tuple[bytes, bytes]]
-PREFIX = b"x-groundwire"
-"""Of the headers that are ours; they are never forwarded."""
-DEFAULT_NAME = "default"
-"""The name of an upstream that is configured without one."""
+PREFIX = b"x-groundwire"  # of the headers that are ours; they are never forwarded
+DEFAULT_NAME = "default"  # the name of an upstream that is configured without one
 _NAMED_URL = re.compile(rf"(?P<name>{UPSTREAM_NAME})=(?P<url>https?://.*)", re.S)
 _DOT_SEGMENT = re.compile(r"(?:^|/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:/|\\|%2f|%5c|$)", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -300,7 +298,9 @@ def upstream_headers(
     result = [
         (name, value)
         for name, value in headers
-        if name not in dropped and not name.startswith(PREFIX) and not _is_own_key(name, value)
+        if name not in dropped
+        and not name.startswith(PREFIX)
+        and not (name in _CREDENTIALS and value.split(b" ")[-1].startswith(_OWN_KEY_PREFIX))
     ]
     encoding = b"identity" if plain else next((v for n, v in headers if n == b"accept-encoding"), b"identity")
     result.append((b"accept-encoding", encoding))
@@ -308,10 +308,6 @@ def upstream_headers(
         credential = (b"x-api-key", key) if own_header else (b"authorization", f"Bearer {key}")
         result.append((credential[0], credential[1].encode()))
     return result
-
-
-def _is_own_key(name: bytes, value: bytes) -> bool:
-    return name in _CREDENTIALS and value.split(b" ")[-1].startswith(_OWN_KEY_PREFIX)
 
 
 def client_headers(headers: HeaderPairs, *, changed: bool = False, decoded: bool = False) -> list[tuple[bytes, bytes]]:

@@ -48,7 +48,7 @@ class ProxyService(Protocol):
         ...
 
     def wait_with(self, more: int) -> float:
-        """Estimated seconds until the work in progress and so many jobs more are done."""
+        """Estimated seconds until the work in progress and `more` further jobs are done."""
         ...
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
@@ -84,6 +84,21 @@ class VerificationOutcome:
     actions: Mapping[TextKey, Sequence[ActionVerdict]] = field(default_factory=dict)
 
     @property
+    def summary(self) -> Json:
+        """What the reports say together; `flagged` is None if that is not known."""
+        reports, actions = list(self.reports.values()), self._all_actions
+        flags = {report.flagged for report in reports} | {True for action in actions if action.is_flagged}
+        risks = [report.risk for report in reports if report.risk is not None]
+        severities = [s for r in reports if (s := report_severity(r, self.contradiction_threshold))]
+        return {
+            "flagged": True in flags or (None if None in flags or not flags else False),
+            "claims": sum(report.total_claims for report in reports),
+            "flagged_claims": sum(len(report.flagged_claims) + len(report.flags) for report in reports),
+            "max_severity": max(severities, key=_SEVERITY_ORDER.index).value if severities else None,
+            "risk": round(max(risks), 4) if risks else None,
+        }
+
+    @property
     def report_object(self) -> Json:
         """The JSON object of the report event."""
         return {
@@ -92,11 +107,7 @@ class VerificationOutcome:
             "status": self.state.value,
             "reason": self.reason or None,
             "blocked": self.blocked or None,
-            "flagged": self._flagged,
-            "claims": self._claims,
-            "flagged_claims": self._flagged_claims,
-            "max_severity": self.severity.value if self.severity else None,
-            "risk": self._risk,
+            **self.summary,
             "reports": [report_object(report) for report in self.reports.values()],
             "actions": [action_object(action) for action in self._all_actions],
         }
@@ -104,52 +115,26 @@ class VerificationOutcome:
     @property
     def header_values(self) -> dict[str, object]:
         """Values of the `x-groundwire-…` headers by the rest of their name."""
-        values: dict[str, object] = {"mode": self.mode, "status": self.state.value}
-        if self.reason:
-            values["reason"] = self.reason
-        if self.id:
-            values["report-id"] = self.id
+        found, actions = self.summary, self._all_actions
+        values: dict[str, object] = {
+            "mode": self.mode,
+            "status": self.state.value,
+            "reason": self.reason,
+            "report-id": self.id,
+        }
+        values = {name: value for name, value in values.items() if value}
         if self.reports:
-            severity = self.severity.value if self.severity else "none"
-            values |= {"claims": self._claims, "flagged": self._flagged_claims, "max-severity": severity}
-        if self._risk is not None:
-            values["risk"] = self._risk
-        if self._all_actions:
-            values |= {"actions": len(self._all_actions), "actions-flagged": self._flagged_actions}
+            values |= {"claims": found["claims"], "flagged": found["flagged_claims"]}
+            values["max-severity"] = found["max_severity"] or "none"
+        if found["risk"] is not None:
+            values["risk"] = found["risk"]
+        if actions:
+            values |= {"actions": len(actions), "actions-flagged": sum(action.is_flagged for action in actions)}
         return values
 
     @property
     def _all_actions(self) -> list[ActionVerdict]:
         return [action for actions in self.actions.values() for action in actions]
-
-    @property
-    def _flagged_actions(self) -> int:
-        return sum(action.is_flagged for action in self._all_actions)
-
-    @property
-    def severity(self) -> Risk | None:
-        """The highest severity of all reports; None if nothing is flagged."""
-        reports = self.reports.values()
-        found = [s for r in reports if (s := report_severity(r, self.contradiction_threshold))]
-        return max(found, key=_SEVERITY_ORDER.index, default=None)
-
-    @property
-    def _claims(self) -> int:
-        return sum(report.total_claims for report in self.reports.values())
-
-    @property
-    def _flagged_claims(self) -> int:
-        return sum(len(report.flagged_claims) + len(report.flags) for report in self.reports.values())
-
-    @property
-    def _flagged(self) -> bool | None:
-        flags = [report.flagged for report in self.reports.values()]
-        return True if True in flags or self._flagged_actions else None if None in flags or not flags else False
-
-    @property
-    def _risk(self) -> float | None:
-        risks = [report.risk for report in self.reports.values() if report.risk is not None]
-        return round(max(risks), 4) if risks else None
 
 
 def report_severity(report: HallucinationReport, contradiction_threshold: float) -> Risk | None:
@@ -191,11 +176,12 @@ class JobLimiter:
         """Start work that nothing waits for yet. It counts at once: many streams may ask before any runs."""
         self._early += 1
         task = asyncio.create_task(work)
-        task.add_done_callback(self._early_done)
-        return task
 
-    def _early_done(self, _: asyncio.Task[None]) -> None:
-        self._early -= 1
+        def done(_: asyncio.Task[None]) -> None:
+            self._early -= 1
+
+        task.add_done_callback(done)
+        return task
 
     @contextmanager
     def reserve(self) -> Iterator[None]:
@@ -305,8 +291,7 @@ class StreamVerifier:
         """Return what is known within `timeout` of the end of the answer."""
         outcome = await self._finish()
         # In a thread: a long conversation has many results to search.
-        actions = await asyncio.to_thread(self._check_actions)
-        self.outcome = replace(outcome, actions=actions)
+        self.outcome = replace(outcome, actions=await asyncio.to_thread(self._check_actions))
         return self.outcome
 
     def _check_actions(self) -> dict[TextKey, list[ActionVerdict]]:

@@ -35,7 +35,7 @@ from groundwire.rag.index import (
     inverse_frequency,
     is_understood,
 )
-from groundwire.stores.files import is_writable, prepare_file
+from groundwire.stores.database import is_writable, prepare_file
 from groundwire.text.tokens import terms, words
 
 SCHEMA_VERSION = 1

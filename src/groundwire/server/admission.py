@@ -15,16 +15,12 @@ from groundwire.errors import Overloaded
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-ORDINARY_CHARS = 20_000
-"""Characters of an ordinary request, its answer and sources together. A longer one weighs more."""
+ORDINARY_CHARS = 20_000  # characters of an ordinary request, its answer and sources together. A longer one weighs more.
 _MAX_WEIGHT_SHARE = 0.5
 """Largest share of the capacity that one request takes, so that another one always fits beside it."""
-_BUSY_SHARE = 0.75
-"""Share of the capacity from which on optional work is skipped."""
-_ALWAYS_ADMITTED = 8
-"""Requests admitted whatever their estimated wait: a single slow one must not close the server."""
-_SMOOTHING = 0.2
-"""Weight of the newest request in the running estimate of the pace."""
+_BUSY_SHARE = 0.75  # share of the capacity above which optional work is skipped
+_ALWAYS_ADMITTED = 8  # requests admitted whatever their estimated wait: a single slow one must not close the server
+_SMOOTHING = 0.2  # weight of the newest request in the running estimate of the pace
 _MIN_RETRY_SECONDS, _MAX_RETRY_SECONDS = 1.0, 60.0
 
 
@@ -79,7 +75,7 @@ class Admission:
         return self.wait_with(0)
 
     def wait_with(self, more: int) -> float:
-        """The same if so many ordinary requests more were admitted."""
+        """The same if `more` ordinary requests were admitted too."""
         return (self.inside + more) * self._seconds_per_request
 
     def weight(self, size: int) -> float:

@@ -7,8 +7,9 @@ import re
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from importlib import import_module
 from types import FrameType
 from typing import Any
@@ -24,16 +25,15 @@ from starlette.types import Receive, Scope, Send
 
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
+from groundwire.server.auth import PUBLIC, KeyCache, scope_of
 from groundwire.server.mcp import mount
-from groundwire.server.middleware import middleware_stack
-from groundwire.server.middleware.auth import PUBLIC, KeyCache, scope_of
-from groundwire.server.middleware.timeout import ServerState
+from groundwire.server.middleware import ServerState, middleware_stack
 from groundwire.server.problems import KINDS, MEDIA_TYPE, FieldError, ProblemDocument, handle_errors
 from groundwire.server.service import Service
 from groundwire.stores.keys import SCOPES, KeyStore
 from groundwire.version import __version__
 
-ROUTERS: tuple[str, ...] = ("page", "reports", "health", "check", "facts", "outputs", "answers")
+ROUTERS: tuple[str, ...] = ("page", "reports", "check", "facts", "outputs", "answers")
 """Modules of `routes`, each with a `router`, in the order in which they are matched."""
 
 
@@ -88,8 +88,7 @@ _REFERENCE = re.compile(r'("#/components/schemas/)(\w+)"')
 PROXY_ROUTE = Route("/v1/{path:path}", ProxyEndpoint())
 _KEEP_ALIVE_SECONDS = 75
 """Idle time of a connection between two requests: longer than the 60 s that load balancers assume."""
-_CANCEL_SECONDS = 2
-"""Time that in-flight requests get after the grace period before they are cancelled."""
+_CANCEL_SECONDS = 2  # time that in-flight requests get after the grace period before they are cancelled
 
 
 def create_app(config: Config | None = None, made: Service | None = None, routers: Sequence[str] = ROUTERS) -> FastAPI:
@@ -124,7 +123,7 @@ def create_app(config: Config | None = None, made: Service | None = None, router
         telemetry={"tracing": False, "metrics": False, "logs": False},  # TelemetryMiddleware does it
     )
     handle_errors(app)
-    use_custom_openapi(app)
+    app.openapi = cache(partial(openapi_document, app))  # type: ignore[method-assign]
     for name in routers:
         router: APIRouter = import_module(f"groundwire.server.routes.{name}").router
         app.include_router(router)
@@ -193,17 +192,6 @@ def make_server(
 # ---- the OpenAPI document: FastAPI's own, with authentication and problem documents described
 
 
-def use_custom_openapi(app: FastAPI) -> None:
-    """Replace the application's `openapi()`."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = openapi_document(app)
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]
-
-
 def operation_id(route: APIRoute) -> str:
     """The name that generated clients use, such as `post_claims_verify`."""
     words = re.findall(r"\w+", route.path_format.removeprefix("/v1"))
@@ -227,10 +215,15 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     schemas["Problem"] = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas["Problem"].pop("$defs", None)
     components["securitySchemes"] = {_KEY: {"type": "http", "scheme": "bearer", "bearerFormat": "gw_…"}}
-    for path, method, operation in operations(document):
-        if scope_of(path, method.upper()) != PUBLIC:
-            operation["security"] = [{_KEY: []}, {}]
-        _use_problems(operation)
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if scope_of(path, method.upper()) != PUBLIC:
+                operation["security"] = [{_KEY: []}, {}]
+            # FastAPI's own description of validation errors, which this server does not send
+            found = operation["responses"].get("422", {}).get("content", {})
+            if "HTTPValidationError" in str(found.get("application/json", "")):
+                found.clear()
+                found[MEDIA_TYPE] = {"schema": {"$ref": "#/components/schemas/Problem"}}
     return _without_suffix(document)
 
 
@@ -243,17 +236,3 @@ def _without_suffix(document: dict[str, Any]) -> dict[str, Any]:
     text = _REFERENCE.sub(lambda found: f'{found[1]}{short.get(found[2], found[2])}"', json.dumps(document))
     renamed: dict[str, Any] = json.loads(text)
     return renamed
-
-
-def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            yield path, method, operation
-
-
-def _use_problems(operation: dict[str, Any]) -> None:
-    """Replace FastAPI's own description of validation errors, which this server does not send."""
-    found = operation["responses"].get("422", {}).get("content", {})
-    if "HTTPValidationError" in str(found.get("application/json", "")):
-        found.clear()
-        found[MEDIA_TYPE] = {"schema": {"$ref": "#/components/schemas/Problem"}}

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from groundwire.errors import GroundwireError
-from groundwire.server.middleware.auth import Caller
+from groundwire.server.auth import Caller
 from groundwire.server.problems import Forbidden, problem_of, problem_response, problems
 from groundwire.server.service import Service
 from groundwire.stores.knowledge_base import Knowledge

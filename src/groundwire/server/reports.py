@@ -11,9 +11,11 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
@@ -33,22 +35,18 @@ if TYPE_CHECKING:
     from groundwire.server.service import Service
     from groundwire.stores.database import Database
 
-REPORT_HEADER = "X-Groundwire-Report"
-"""Response header with the id of the stored report."""
-STORE_HEADER = "X-Groundwire-Store"
-"""Request header: `false` stores nothing."""
+REPORT_HEADER = "X-Groundwire-Report"  # response header with the id of the stored report
+STORE_HEADER = "X-Groundwire-Store"  # request header: `false` stores nothing
 HTML_RESPONSE: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
 """For the OpenAPI document of a route that responds with JSON or HTML."""
 
 _TITLE_CHARS = 140
-_MAX_SOURCE_CHARS = 2_000_000
-"""Larger sources are not stored with the report; its `sources_kept` says so."""
+_MAX_SOURCE_CHARS = 2_000_000  # larger sources are not stored with the report; its `sources_kept` says so
 _MAX_PENDING = 256
 _MAX_PENDING_CHARS = 64_000_000
 """Reports and characters that wait to be written. Beyond it reports are dropped: losing a stored copy is
 better than delaying a response or running out of memory."""
-_BATCH_SIZE = 64
-"""Reports written in one transaction."""
+_BATCH_SIZE = 64  # reports written in one transaction
 _FIRST_PRUNE_SECONDS, _PRUNE_INTERVAL_SECONDS = 60.0, 3600.0
 """When expired reports are deleted: soon after the start, but not during it, then hourly."""
 _CLOSE_SECONDS = 10.0
@@ -68,11 +66,21 @@ class CheckRecord:
     history: tuple[object, ...] = ()
     owner: str = ""
     kind: str = ""
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    created: float = field(default_factory=time.time)
 
     @property
     def size(self) -> int:
         answer = len(self.report.response) if isinstance(self.report, HallucinationReport) else 0
         return answer + sum(len(source.text) for source in self.sources)
+
+    def row(self) -> StoredReport | None:
+        """None if it cannot be serialised, such as a history that is nested too deeply."""
+        try:
+            return report_row(self)
+        except (ValueError, TypeError, RecursionError) as error:
+            _log_lost(1, str(error))
+            return None
 
 
 def store_report(
@@ -99,21 +107,6 @@ def owner_of(request: Request) -> str:
     return str(getattr(caller, "key_id", "") or "")
 
 
-@dataclass(frozen=True, slots=True)
-class _PendingReport:
-    id: str
-    created: float
-    record: CheckRecord
-
-    def row(self) -> StoredReport | None:
-        """None if it cannot be serialised, such as a history that is nested too deeply."""
-        try:
-            return report_row(self.record, self.id, self.created)
-        except (ValueError, TypeError, RecursionError) as error:
-            _log_lost(1, str(error))
-            return None
-
-
 class ReportWriter:
     """A thread that writes reports in batches and deletes expired ones.
 
@@ -123,8 +116,8 @@ class ReportWriter:
     def __init__(self, open_store: Callable[[], Database], keep_days: int) -> None:
         self._open_store = open_store
         self._keep_seconds = keep_days * _DAY_SECONDS
-        self._queue: queue.Queue[_PendingReport | None] = queue.Queue(_MAX_PENDING)
-        self._pending: dict[str, _PendingReport] = {}
+        self._queue: queue.Queue[CheckRecord | None] = queue.Queue(_MAX_PENDING)
+        self._pending: dict[str, CheckRecord] = {}
         self._pending_chars = 0
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="groundwire-reports", daemon=True)
@@ -137,26 +130,25 @@ class ReportWriter:
 
     def put(self, record: CheckRecord) -> str:
         """Queue a record and return its id; "" if too much is pending."""
-        report = _PendingReport(secrets.token_urlsafe(16), time.time(), record)
         with self._lock:
             if self._pending_chars + record.size > _MAX_PENDING_CHARS:
                 _log_lost(1, "too many characters are waiting to be written")
                 return ""
-            self._pending[report.id] = report
+            self._pending[record.id] = record
             self._pending_chars += record.size
         try:
-            self._queue.put_nowait(report)
+            self._queue.put_nowait(record)
         except queue.Full:
-            self._forget([report])
+            self._forget([record])
             _log_lost(1, "too many reports are waiting to be written")
             return ""
-        return report.id
+        return record.id
 
     def pending(self, identity: str) -> StoredReport | None:
         """A report that is not written yet, so that its link works at once."""
         with self._lock:
-            report = self._pending.get(identity)
-        return report.row() if report else None
+            record = self._pending.get(identity)
+        return record.row() if record else None
 
     def flush(self) -> None:
         """Wait until everything queued so far is written."""
@@ -182,31 +174,28 @@ class ReportWriter:
                 first = self._queue.get(timeout=max(0.0, prune_at - time.monotonic()))
             except queue.Empty:
                 continue
-            batch = [first, *self._drain()]
-            self._write([report for report in batch if report is not None])
+            batch = [first]
+            with suppress(queue.Empty):
+                while len(batch) <= _BATCH_SIZE:
+                    batch.append(self._queue.get_nowait())
+            records = [record for record in batch if record is not None]
+            rows = [row for record in records if (row := record.row()) is not None]
+            if rows:
+                self._attempt(partial(self._add, rows), len(rows))
+            self._forget(records)
             for _ in batch:
                 self._queue.task_done()
             if None in batch:  # close() was called
                 return
 
-    def _drain(self) -> Iterator[_PendingReport | None]:
-        for _ in range(_BATCH_SIZE):
-            try:
-                yield self._queue.get_nowait()
-            except queue.Empty:
-                return
+    def _add(self, rows: Sequence[StoredReport]) -> None:
+        ReportStore(self._open_store()).add(rows)
 
-    def _write(self, batch: Sequence[_PendingReport]) -> None:
-        rows = [row for report in batch if (row := report.row()) is not None]
-        if rows:
-            self._attempt(lambda: ReportStore(self._open_store()).add(rows), len(rows))
-        self._forget(batch)
-
-    def _forget(self, batch: Sequence[_PendingReport]) -> None:
+    def _forget(self, batch: Sequence[CheckRecord]) -> None:
         with self._lock:
-            for report in batch:
-                del self._pending[report.id]
-                self._pending_chars -= report.record.size
+            for record in batch:
+                del self._pending[record.id]
+                self._pending_chars -= record.size
 
     def _attempt(self, job: Callable[[], object], reports: int) -> None:
         try:
@@ -219,7 +208,7 @@ def _log_lost(reports: int, reason: str) -> None:
     _log.warning("%d reports could not be stored: %s", reports, " ".join(reason.split())[:300])
 
 
-def report_row(record: CheckRecord, identity: str, created: float) -> StoredReport:
+def report_row(record: CheckRecord) -> StoredReport:
     """A record as the store takes it: summary and JSON body."""
     report = record.report
     if isinstance(report, TraceAudit):
@@ -232,12 +221,13 @@ def report_row(record: CheckRecord, identity: str, created: float) -> StoredRepo
         kind, title = "check", record.question or report.response
         claims, flagged_claims = list(report.claims), len(report.flagged_claims)
         body = _body(record, "report", report_object(report), answer=report.response)
+    line = " ".join(title[: 4 * _TITLE_CHARS].split())
     summary = ReportSummary(
-        id=identity,
+        id=record.id,
         kind=record.kind or kind,
         owner=record.owner,
-        created=created,
-        title=_title(title),
+        created=record.created,
+        title=line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…",
         flagged=report.flagged,
         risk=getattr(report, "risk", None),
         grounding=getattr(report, "grounding_ratio", None),
@@ -265,11 +255,6 @@ def _body(record: CheckRecord, name: str, report: Mapping[str, Any], **more: obj
         ensure_ascii=False,
         default=str,
     )
-
-
-def _title(text: str) -> str:
-    line = " ".join(text[: 4 * _TITLE_CHARS].split())
-    return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…"
 
 
 def summary_object(summary: ReportSummary, config: Config) -> dict[str, Any]:

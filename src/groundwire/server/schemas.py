@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from groundwire.config import ProfileName
 from groundwire.types import Source
 
-MAX_CLAIMS = 1000
-"""Claims of one request; longer texts are sent as `text`."""
+MAX_CLAIMS = 1000  # claims of one request; longer texts are sent as `text`
 
 Text = Annotated[str, Field(max_length=20_000_000)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]

@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
@@ -26,9 +26,9 @@ from groundwire.memory.gate import load_model, with_full_timeout
 from groundwire.metrics import Metrics
 from groundwire.retrieval.load import read_bytes
 from groundwire.server.admission import Admission, export_metrics
-from groundwire.server.middleware.timeout import ServerState
+from groundwire.server.middleware import ServerState
 from groundwire.stores.feedback import FeedbackStore
-from groundwire.types import Feedback, HallucinationReport
+from groundwire.types import HallucinationReport
 from groundwire.verdicts.drift import open_monitor
 from groundwire.verifiers.backends import choose
 from groundwire.version import __version__
@@ -51,16 +51,11 @@ LONG_CHARS = 200_000
 OK = "ok"
 _LOCAL_BACKENDS = ("local", "fake")
 """Backends that compute in this process: they cost nothing and never ask to be called later."""
-_MAX_WAIT_SHARE = 0.5
-"""Share of `request_timeout` that a request may wait for its turn; the rest is for its own work."""
-_FEEDBACK_SECONDS = 1.0
-"""How long a report waits for earlier feedback; it is complete without it."""
-_STORE_SECONDS = 5.0
-"""How long /readyz waits for the store."""
-_RETRY_SECONDS = 30.0
-"""Pause before a failed store is called again."""
-_CLOSE_SECONDS = 5.0
-"""How long a server that ends waits for a computation that does not notice that it was cancelled."""
+_MAX_WAIT_SHARE = 0.5  # share of `request_timeout` that a request may wait for its turn; the rest is for its own work
+_FEEDBACK_SECONDS = 1.0  # how long a report waits for earlier feedback; it is complete without it
+_STORE_SECONDS = 5.0  # how long /readyz waits for the store
+_RETRY_SECONDS = 30.0  # pause before a failed store is called again
+_CLOSE_SECONDS = 5.0  # how long a server that ends waits for a computation that does not notice that it was cancelled
 _FAILED = "failed; the log says why"
 _log = logging.getLogger("groundwire.server")
 
@@ -76,49 +71,16 @@ class FeedbackEnricher:
     async def enrich(self, report: HallucinationReport) -> HallucinationReport:
         if not report.claims or self._clock() < self._retry_at:
             return report
+        keys = [claim.key for claim in report.claims]
         try:
             async with asyncio.timeout(_FEEDBACK_SECONDS):
-                found = await asyncio.to_thread(self._read, [claim.key for claim in report.claims])
+                found = await asyncio.to_thread(lambda: FeedbackStore(self._open_store()).of(keys))
         except (GroundwireError, TimeoutError) as error:
             self._retry_at = self._clock() + _RETRY_SECONDS
             _log.warning("reports come without feedback for %g s: %s", _RETRY_SECONDS, error)
             return report
         claims = tuple(replace(claim, feedback=found.get(claim.key)) for claim in report.claims)
         return replace(report, claims=claims) if found else report
-
-    def _read(self, keys: Sequence[str]) -> Mapping[str, Feedback]:
-        return FeedbackStore(self._open_store()).of(keys)
-
-
-class Readiness:
-    """The state of the model and the store, as /readyz reports it."""
-
-    def __init__(self) -> None:
-        self.model = "loading"
-
-    async def load(self, open_engine: Callable[[], Groundwire]) -> None:
-        """Load an embedded model. Remote backends are not called, since a call may cost money."""
-        try:
-            await load_model(open_engine())
-            self.model = OK
-        except GroundwireError as error:
-            _log.warning("not ready: %s", error)
-            self.model = _FAILED
-
-    async def store(self, open_store: Callable[[], Database]) -> str:
-        def ping() -> str:
-            with open_store().read() as connection:
-                connection.execute(text("SELECT 1"))
-            return OK
-
-        try:
-            async with asyncio.timeout(_STORE_SECONDS):
-                return await asyncio.to_thread(ping)
-        except TimeoutError:
-            return f"no answer within {_STORE_SECONDS:g} s"
-        except GroundwireError as error:
-            _log.warning("not ready: %s", error)
-            return _FAILED
 
 
 class ChatResources:
@@ -155,9 +117,14 @@ class ChatResources:
         return Chatbot(await self.index(), await self.model(), self._config.rag)
 
     async def model(self) -> Generator:
+        from groundwire.llm import open_chat_model
+
         async with self._lock:
             if self._model is None:
-                self._model = await asyncio.to_thread(_open_model, self._config)
+                try:
+                    self._model = await asyncio.to_thread(open_chat_model, self._config)
+                except InputError as error:  # the server lacks a model; the caller's input is fine
+                    raise MissingExtra("a language model to answer with", "llm") from error
             return self._model
 
     async def aclose(self) -> None:
@@ -165,15 +132,6 @@ class ChatResources:
             await asyncio.to_thread(self._index.close)
         if self._model is not None:
             await self._model.aclose()
-
-
-def _open_model(config: Config) -> Generator:
-    from groundwire.llm import open_chat_model
-
-    try:
-        return open_chat_model(config)
-    except InputError as error:  # the server lacks a model; the caller's input is fine
-        raise MissingExtra("a language model to answer with", "llm") from error
 
 
 class Service:
@@ -187,17 +145,18 @@ class Service:
         self.config = config
         self.metrics = metrics or Metrics()
         self.state = ServerState()
-        self.readiness = Readiness()
+        self.model_state = "loading"
         max_wait = config.server.request_timeout * _MAX_WAIT_SHARE
         # Each its own, so that a few long requests or files, however slow, never take the places of others.
         self.admission, self.long_admission, self.file_admission = admissions = [
             Admission(config.server.max_in_flight, max_wait) for _ in range(3)
         ]
+        self.wait_with = self.admission.wait_with
         export_metrics(admissions, self.metrics.registry)
         self.drift = open_monitor(config)
         if self.drift is not None:
             self.drift.export(self.metrics.registry)
-        self._feedback = FeedbackEnricher(lambda: self.database)
+        self.with_opinions = FeedbackEnricher(lambda: self.database).enrich
         self._tracer = trace.get_tracer("groundwire", __version__)
         self._engines_lock, self._store_lock = threading.Lock(), threading.Lock()
         self._short, self._long = EventLoopThread("groundwire-engine"), EventLoopThread("groundwire-long")
@@ -206,7 +165,7 @@ class Service:
         self._background: list[Future[None]] = []
 
     def start(self) -> None:
-        self._background.append(self._short.submit(self.readiness.load(lambda: self.engine)))
+        self._background.append(self._short.submit(self._load_model()))
         if choose(self.config.hallucination.backend, "memory_gate") not in _LOCAL_BACKENDS:
             self._background.append(self._short.submit(self._verify_pending_facts()))
         if self.config.proxy.upstreams:
@@ -296,13 +255,6 @@ class Service:
         """True if optional verification should be skipped."""
         return self.admission.is_busy or self.long_admission.is_busy
 
-    def wait_with(self, more: int) -> float:
-        return self.admission.wait_with(more)
-
-    async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
-        """The report with earlier user feedback on its claims."""
-        return await self._feedback.enrich(report)
-
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0, *, apart: bool = True) -> T:
         """Run a job on an engine loop and await it here; cancelling the caller cancels the job.
 
@@ -331,6 +283,32 @@ class Service:
         except asyncio.CancelledError:
             conversion.stop()
             raise
+
+    async def _load_model(self) -> None:
+        """Load an embedded model. Remote backends are not called, since a call may cost money."""
+        try:
+            await load_model(self.engine)
+            self.model_state = OK
+        except GroundwireError as error:
+            _log.warning("not ready: %s", error)
+            self.model_state = _FAILED
+
+    async def store_state(self) -> str:
+        """The state of the store, as /readyz reports it."""
+
+        def ping() -> str:
+            with self.database.read() as connection:
+                connection.execute(text("SELECT 1"))
+            return OK
+
+        try:
+            async with asyncio.timeout(_STORE_SECONDS):
+                return await asyncio.to_thread(ping)
+        except TimeoutError:
+            return f"no answer within {_STORE_SECONDS:g} s"
+        except GroundwireError as error:
+            _log.warning("not ready: %s", error)
+            return _FAILED
 
     async def _verify_pending_facts(self) -> None:
         """Verify facts that a rate-limited backend asked to be sent later, until cancelled."""

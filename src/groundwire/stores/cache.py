@@ -116,21 +116,20 @@ class CacheStore:
             if not self.on:
                 return
             try:
-                self._attempt(action)
+                try:
+                    action(self._connection())
+                except sqlite3.DatabaseError as error:
+                    if not isinstance(error, CacheVersionError) and _code(error) not in _DAMAGED:
+                        raise
+                    self._set_aside(error)
+                    action(self._connection())
                 self._busy = 0
             except sqlite3.Error as error:
-                self._trouble(error)
+                self._busy += _code(error) in _BUSY  # some lock timeouts are tolerated
+                if _code(error) not in _BUSY or self._busy >= _MAX_BUSY:
+                    self._turn_off(str(error))
             except (OSError, RuntimeError, ValueError) as error:  # disk full, no home directory, invalid name
                 self._turn_off(str(error))
-
-    def _attempt(self, action: Callable[[sqlite3.Connection], None]) -> None:
-        try:
-            action(self._connection())
-        except sqlite3.DatabaseError as error:
-            if not isinstance(error, CacheVersionError) and _code(error) not in _DAMAGED:
-                raise
-            self._set_aside(error)
-            action(self._connection())
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
@@ -159,12 +158,6 @@ class CacheStore:
                 " LIMIT (SELECT (count(*) + 1) / 2 FROM entries))"
             )
 
-    def _trouble(self, error: sqlite3.Error) -> None:
-        """Tolerate some lock timeouts; turn the cache off on any other error."""
-        self._busy += _code(error) in _BUSY
-        if _code(error) not in _BUSY or self._busy >= _MAX_BUSY:
-            self._turn_off(str(error))
-
     def _turn_off(self, why: str) -> None:
         _log.warning("verification goes on without its cache %s: %s", self.path, why)
         self.on = False
@@ -184,19 +177,7 @@ class CacheStore:
             self._db = None
 
 
-def _write_ahead(db: sqlite3.Connection, patience: float) -> None:
-    """Switch to WAL mode, retrying: SQLite does not wait for another process that is switching."""
-    until = time.monotonic() + patience
-    while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if _code(error) not in _BUSY or time.monotonic() >= until:
-                raise
-            time.sleep(0.005)
-
-
-def _prepare(db: sqlite3.Connection, patience: float) -> None:
+def _prepare(db: sqlite3.Connection, lock_timeout: float) -> None:
     """Check the version and create the schema. Safe against a second process doing the same."""
     db.execute("BEGIN")  # one snapshot: another process may be creating the table
     version = db.execute("PRAGMA user_version").fetchone()[0]
@@ -204,7 +185,14 @@ def _prepare(db: sqlite3.Connection, patience: float) -> None:
     db.execute("COMMIT")
     if version != SCHEMA_VERSION and (version or tables):
         raise CacheVersionError(f"its version is {version}, not {SCHEMA_VERSION}")
-    _write_ahead(db, patience)
+    until = time.monotonic() + lock_timeout
+    while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:  # again and again: SQLite does not wait for another process that is switching
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(0.005)
     db.execute("PRAGMA synchronous = NORMAL")
     if version != SCHEMA_VERSION:
         db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")

@@ -6,9 +6,11 @@ IMMEDIATE), so that two processes wait for each other instead of failing half-wa
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 from typing import Any, TypeVar
@@ -36,12 +38,10 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityEr
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from groundwire.errors import InputError, MissingExtra, StoreError
-from groundwire.stores.files import is_writable, prepare_file
 from groundwire.stores.tables import metadata
 
 _FOLDER = Path(__file__).parent / "migrations"
-_BASELINE = "0008"
-"""Revisions before this one only added tables, so a store of theirs gets the missing tables at once."""
+_BASELINE = "0008"  # revisions before this one only added tables, so a store of theirs gets the missing tables at once
 _SCHEMA_LOCK = 0x6764_7769  # arbitrary, unlikely to clash with other programs
 
 
@@ -114,7 +114,9 @@ def open_database(url: str, *, create: bool = True) -> Database:
         if path.name in ("", ":memory:"):
             raise InputError("a store cannot be in memory", hint="give it a file")
         if not create and path.is_file() and not is_writable(path):
-            place = _for_reading(path)
+            # An immutable file, such as one on a read-only disk, can still be queried.
+            query = {"mode": "ro", "immutable": "1", "uri": "true"}
+            place = URL.create("sqlite", database=f"file:{quote(str(path.absolute()))}", query=query)
         else:
             prepare_file(path, "store", "store.url", create=create)
     database = Database(_engine(place))
@@ -146,16 +148,10 @@ def _place(url: str) -> URL:
     return place
 
 
-def _for_reading(path: Path) -> URL:
-    """An immutable file, such as one on a read-only disk, can still be queried."""
-    name = f"file:{quote(str(path.absolute()))}"
-    return URL.create("sqlite", database=name, query={"mode": "ro", "immutable": "1", "uri": "true"})
-
-
 def _engine(place: URL) -> Engine:
     if place.get_backend_name() == "sqlite":
         engine = create_engine(place, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
-        event.listen(engine, "connect", _configure_reader if "immutable" in place.query else _configure)
+        event.listen(engine, "connect", partial(_configure, writable="immutable" not in place.query))
         event.listen(engine, "begin", _begin)
         return engine
     try:
@@ -164,20 +160,14 @@ def _engine(place: URL) -> Engine:
         raise MissingExtra("PostgreSQL", "postgres") from None
 
 
-def _configure(connection: SQLiteConnection, entry: ConnectionPoolEntry) -> None:
-    _configure_reader(connection, entry)
-    # FULL: what a caller was told is stored survives a power cut. It costs one flush to the disk per commit.
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _configure_reader(connection: SQLiteConnection, _: ConnectionPoolEntry) -> None:
+def _configure(connection: SQLiteConnection, _: ConnectionPoolEntry, *, writable: bool) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin`
-    for pragma in (
-        f"busy_timeout = {int(_BUSY_TIMEOUT_SECONDS * 1000)}",
-        f"cache_size = -{_CACHE_KIB}",
-        "temp_store = MEMORY",
-    ):
+    pragmas = [f"busy_timeout = {int(_BUSY_TIMEOUT_SECONDS * 1000)}", f"cache_size = -{_CACHE_KIB}"]
+    pragmas.append("temp_store = MEMORY")
+    if writable:
+        # FULL: what a caller was told is stored survives a power cut. It costs one flush to the disk per commit.
+        pragmas += ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]
+    for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -201,13 +191,52 @@ def _translated(engine: Engine) -> Iterator[None]:
         raise StoreError(f"the store {where} failed: {message[:300]}") from error
 
 
+# Database files: each project has its own, and only their owner can read them.
+
+PROJECT_FOLDER = ".groundwire"
+EARLIER_FOLDER = "~/.local/share/groundwire"  # where releases before 0.2 kept one file for all projects
+
+
+def is_writable(path: Path) -> bool:
+    """SQLite also writes files next to the database, even when it only reads."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def prepare_file(path: Path, what: str, setting: str, *, create: bool, hint: str = "") -> None:
+    """Create a database file if there is none; without `create` it must exist, and not be empty.
+
+    Args:
+        what: what the file is, for messages: "store", "index".
+        setting: the configuration key of its path.
+        hint: how to get one, for the message that there is none.
+    """
+    in_project = path.absolute().parent == Path(PROJECT_FOLDER).absolute()
+    old, earlier = Path(EARLIER_FOLDER, path.name), ""
+    if in_project and not path.exists() and old.expanduser().is_file():
+        earlier = f"earlier releases kept one for all projects: to go on with that, set {setting} to {old}"
+    if not create and not path.is_file():
+        raise InputError(f"there is no {what} at {path}", hint=earlier or hint)
+    if not create and not path.stat().st_size:  # SQLite would take it for a new database
+        raise InputError(f"{path} is an empty file, not a groundwire {what}")
+    if earlier:
+        warnings.warn(f"{path} is a new {what}; {earlier}", stacklevel=2)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Created here and not by SQLite, so that only the owner can read it.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        ignore = path.parent / ".gitignore"
+        if in_project and not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")  # facts and documents do not belong in a repository
+    except OSError as error:
+        raise InputError(f"cannot open the {what} {path}: {error.strerror}") from None
+
+
 # What every writer of knowledge shares: being alone, numbering rows, and many rows at once.
 
 T = TypeVar("T")
 _UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 _WRITE_LOCK = 0x6764_6B62  # arbitrary, unlikely to clash with other programs
-_MAX_PARAMETERS = 4000
-"""Values per statement; SQLite allows 32,766."""
+_MAX_PARAMETERS = 4000  # values per statement; SQLite allows 32,766
 
 
 def lock_for_writing(connection: Connection) -> None:

@@ -10,24 +10,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from groundwire.errors import InputError
 from groundwire.stores import names as naming
 from groundwire.stores.database import insert_rows, last_number, lock_for_writing, select_in
 from groundwire.stores.names import key_of
 from groundwire.stores.tables import attributes, entities, names, predicates
-from groundwire.stores.values import (
-    ValidityPeriod,
-    checked_text,
-    checked_value,
-    columns,
-    from_row,
-    same_value,
-    value_key,
-)
+from groundwire.stores.values import ValidityPeriod, checked_text, checked_value, columns, from_row, same_value
 from groundwire.text.names import fold, fold_identifier
 from groundwire.types import Attribute, Entity, Value, ValueKind
 
@@ -39,7 +30,7 @@ class Predicates:
 
     def __init__(self, connection: Connection, wanted: Iterable[str]) -> None:
         self._connection = connection
-        keys = {predicate_key(name) for name in wanted}
+        keys = {fold_identifier(name) for name in wanted}
         rows = list(select_in(connection, _PREDICATES, predicates.c.key, sorted(keys)))
         self.numbers = {row.name: int(row.no) for row in rows}
         self._many = {row.key for row in rows if row.many}
@@ -47,23 +38,19 @@ class Predicates:
     def number(self, name: str) -> int:
         if name not in self.numbers:
             no = last_number(self._connection, predicates) + 1
-            row = {"no": no, "name": name, "key": predicate_key(name), "many": self.is_many(name)}
+            row = {"no": no, "name": name, "key": fold_identifier(name), "many": self.is_many(name)}
             insert_rows(self._connection, predicates, [row])
             self.numbers[name] = no
         return self.numbers[name]
 
     def is_many(self, name: str) -> bool:
-        return predicate_key(name) in self._many
+        return fold_identifier(name) in self._many
 
     def set_many(self, name: str) -> None:
         if not self.is_many(name):
-            self._many.add(predicate_key(name))
-            same = predicates.c.key == predicate_key(name)
+            self._many.add(fold_identifier(name))
+            same = predicates.c.key == fold_identifier(name)
             self._connection.execute(update(predicates).where(same).values(many=True))
-
-
-def predicate_key(name: str) -> str:
-    return fold_identifier(name)
 
 
 _TARGET = entities.alias()
@@ -92,15 +79,7 @@ class AttributeState:
         return ValidityPeriod(self.attribute.valid_from, self.attribute.valid_to)
 
 
-AttributeInput = tuple[int, Attribute, int | None]
-"""Entity number, attribute, and number of the referenced entity."""
-
-
-def attributes_of(connection: Connection, numbers: Iterable[int]) -> dict[int, tuple[Attribute, ...]]:
-    found: dict[int, list[Attribute]] = {}
-    for no, standing in _current_attributes(connection, numbers):
-        found.setdefault(no, []).append(standing.attribute)
-    return {no: tuple(listed) for no, listed in found.items()}
+AttributeInput = tuple[int, Attribute, int | None]  # entity number, attribute, and number of the referenced entity
 
 
 def _current_attributes(connection: Connection, numbers: Iterable[int]) -> Iterable[tuple[int, AttributeState]]:
@@ -147,14 +126,11 @@ def _supersede_others(others: Sequence[AttributeState], attribute: Attribute, ba
             return False
     for other in () if many else [o for o in alive if o.window.meets(window)]:
         if batch and other.batch == batch:
-            raise _two_values(attribute, other.attribute)
+            was, now = other.attribute.value.text[:40], attribute.value.text[:40]
+            message = f"'{attribute.name}' was '{was}' and is now '{now}' in one import"
+            raise InputError(message, hint="give two things of one name their ids, or mark the attribute with *")
         other.gone = True
     return True
-
-
-def _two_values(new: Attribute, old: Attribute) -> InputError:
-    message = f"'{new.name}' was '{old.value.text[:40]}' and is now '{new.value.text[:40]}' in one import"
-    return InputError(message, hint="give two things of one name their ids, or mark the attribute with *")
 
 
 def _write_attributes(
@@ -164,28 +140,31 @@ def _write_attributes(
     rows, changed = [], []
     for (entity, name_key), standing in states.items():
         for one in standing:
-            gone, many = stamp if one.gone else None, one.attribute.many or one.now_many
+            attribute = one.attribute
+            state = {
+                "many": attribute.many or one.now_many,
+                "superseded": stamp if one.gone else None,
+                "batch": one.batch,
+            }
             if one.new:
-                rows.append(_attribute_row(one, entity, name_key) | {"many": many, "superseded": gone})
+                rows.append(
+                    columns(attribute.value)
+                    | state
+                    | {
+                        "no": one.no,
+                        "entity": entity,
+                        "name": attribute.name,
+                        "name_key": name_key,
+                        "reference": one.reference,
+                        "valid_from": attribute.valid_from,
+                        "valid_to": attribute.valid_to,
+                    }
+                )
             elif one.gone or one.now_many or batch:
-                changed.append({"number_": one.no, "many": many, "superseded": gone, "batch": one.batch})
+                changed.append({"number_": one.no, **state})
     insert_rows(connection, attributes, rows)
     if changed:
         connection.execute(update(attributes).where(attributes.c.no == bindparam("number_")), changed)
-
-
-def _attribute_row(standing: AttributeState, entity: int, name_key: str) -> dict[str, Any]:
-    attribute = standing.attribute
-    return columns(attribute.value) | {
-        "no": standing.no,
-        "entity": entity,
-        "name": attribute.name,
-        "name_key": name_key,
-        "reference": standing.reference,
-        "batch": standing.batch,
-        "valid_from": attribute.valid_from,
-        "valid_to": attribute.valid_to,
-    }
 
 
 MAX_ID, MAX_NAME, MAX_TYPE, MAX_ALIASES = 500, 2000, 200, 10_000
@@ -213,6 +192,10 @@ class StoredEntity:
         if key_of(name) not in {key_of(known) for known in self.names}:
             self.names.append(name)
             self.fresh_names.append(name)
+
+    def take_type(self, kind: str) -> None:
+        if kind and not self.type:
+            self.type, self.changed = kind, True
 
     def define(self, name: str) -> None:
         """Give an entity that was only referred to its proper name."""
@@ -256,35 +239,22 @@ def load(connection: Connection, numbers: Iterable[int]) -> dict[int, Entity]:
     """Entities by row number, with all names and current attributes."""
     wanted = list(dict.fromkeys(numbers))
     rows = {row.no: row for row in select_in(connection, _ENTITIES, entities.c.no, wanted)}
-    called: dict[int, list[Any]] = {}
+    called: dict[int, list[str]] = {}
     for name in select_in(connection, _NAMES, names.c.entity, wanted):
-        called.setdefault(name.entity, []).append(name)
-    attributed = attributes_of(connection, wanted)
-    found = {}
-    for no in wanted:
-        if no in rows:
-            texts = [name.text for name in called.get(no, [])]
-            found[no] = Entity(rows[no].id, texts[0], rows[no].type, tuple(texts[1:]), attributed.get(no, ()))
-    return found
+        called.setdefault(name.entity, []).append(name.text)
+    attributed: dict[int, list[Attribute]] = {}
+    for no, standing in _current_attributes(connection, wanted):
+        attributed.setdefault(no, []).append(standing.attribute)
+    return {
+        no: Entity(row.id, called[no][0], row.type, tuple(called[no][1:]), tuple(attributed.get(no, ())))
+        for no in wanted
+        if (row := rows.get(no)) is not None
+    }
 
 
 def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
     rows = select_in(connection, _ENTITIES, entities.c.id, ids)
     return {row.id: row.no for row in rows}
-
-
-def with_attribute(connection: Connection, name: str, value: str, kind: str, limit: int) -> list[int]:
-    """Entities whose attribute has a value; an empty type or name matches any."""
-    query = (
-        select(attributes.c.entity)
-        .distinct()
-        .where(attributes.c.value_key == value_key(value), attributes.c.superseded.is_(None))
-    )
-    if name:
-        query = query.where(attributes.c.name_key == fold_identifier(name))
-    if kind:
-        query = query.join(entities, and_(entities.c.no == attributes.c.entity, entities.c.type == kind))
-    return list(connection.execute(query.order_by(attributes.c.entity).limit(limit)).scalars())
 
 
 class EntityBatch:
@@ -308,15 +278,12 @@ class EntityBatch:
         wanted_ids = ({i for i in ids if i} | slugs) - self._by_id.keys()
         numbers |= set(numbers_of(self._connection, sorted(wanted_ids)).values())
         known = {stored.no for stored in self._by_id.values()}
-        for stored in self._fetch(numbers - known):
-            self._file(stored)
-
-    def _fetch(self, numbers: set[int]) -> list[StoredEntity]:
-        rows = select_in(self._connection, _ENTITIES, entities.c.no, sorted(numbers))
+        rows = select_in(self._connection, _ENTITIES, entities.c.no, sorted(numbers - known))
         by_number = {row.no: StoredEntity(row.no, row.id, row.type, defined=row.defined) for row in rows}
         for row in select_in(self._connection, _NAMES, names.c.entity, sorted(by_number)):
             by_number[row.entity].names.append(row.text)
-        return list(by_number.values())
+        for stored in by_number.values():
+            self._file(stored)
 
     def _file(self, stored: StoredEntity) -> None:
         self._by_id[stored.id] = stored
@@ -328,7 +295,7 @@ class EntityBatch:
         stored = self._by_id.get(entity.id)
         if stored is None:
             return self._make(entity.id, entity.name, entity.type)
-        self._take_type(stored, entity.type)
+        stored.take_type(entity.type)
         if stored.defined:
             stored.add_name(entity.name)
         return stored
@@ -342,13 +309,9 @@ class EntityBatch:
         if len(chosen) > 1 and not (typed or untyped):
             raise ambiguous(name, chosen)
         if chosen:
-            self._take_type(chosen[0], kind)
+            chosen[0].take_type(kind)
             return chosen[0]
         return self._make(self._free_id(name, kind), name, kind)
-
-    def _take_type(self, stored: StoredEntity, kind: str) -> None:
-        if kind and not stored.type:
-            stored.type, stored.changed = kind, True
 
     def _make(self, identity: str, name: str, kind: str) -> StoredEntity:
         stored = StoredEntity(self._next, identity, kind, [name], new=True, fresh_names=[name])

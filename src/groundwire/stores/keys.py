@@ -73,7 +73,7 @@ class KeyStore:
         with self._database.write() as connection:
             taken = select(api_keys.c.id).where(api_keys.c.name == name, api_keys.c.revoked.is_(None))
             if connection.execute(taken).first():
-                raise InputError(f"there is a key called {name} already", hint="revoke it, or take another name")
+                raise InputError(f"a key called {name} already exists", hint="revoke it, or choose another name")
             values = {**asdict(key), "scopes": sorted(key.scopes)}
             connection.execute(api_keys.insert().values(values))
         return key, f"{PREFIX}_{identity}_{secret}"

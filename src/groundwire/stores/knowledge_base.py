@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, func, select
+from sqlalchemy import Column, Connection, func, select
 
 from groundwire.stores import entities as stores_entities
 from groundwire.stores import facts
@@ -18,12 +18,11 @@ from groundwire.stores.tables import entities as entity_rows
 from groundwire.stores.tables import facts as fact_rows
 from groundwire.stores.tables import names as name_rows
 from groundwire.stores.values import value_key
-from groundwire.types import Coverage, Entity, Fact, Match, Pattern
+from groundwire.types import Coverage, Entity, Fact, Match
 
 _MAX_TYPES = 100
 _MAX_PREDICATES = 5000
-_ONE_OR_MORE = 2
-"""Entities read per type: coverage only distinguishes one from several."""
+_ONE_OR_MORE = 2  # entities read per type: coverage only distinguishes one from several
 
 
 _TOP = 10  # types and predicates listed in statistics
@@ -85,20 +84,10 @@ class Knowledge:
             loaded = stores_entities.load(connection, numbers.values())
         return {identity: loaded[no] for identity, no in numbers.items()}
 
-    def having(self, attribute: str, value: str, *, type: str = "", limit: int = 100) -> list[Entity]:
-        """Entities whose attribute has a value, such as everyone whose `department` is Analytics."""
-        with self.database.read() as connection:
-            numbers = stores_entities.with_attribute(connection, attribute, value, type, limit)
-            return list(stores_entities.load(connection, numbers).values())
-
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
         """Current facts in which one of these entities has a role."""
         with self.database.read() as connection:
             return facts.facts_about(connection, ids, limit)
-
-    def facts(self, pattern: Pattern) -> list[Fact]:
-        with self.database.read() as connection:
-            return facts.match_facts(connection, pattern)
 
     def fact(self, fact_id: str) -> Fact | None:
         with self.database.read() as connection:
@@ -129,11 +118,6 @@ class Knowledge:
         with self.writing() as connection:
             return facts.add_many(connection, given)
 
-    def retract(self, fact_id: str) -> Fact | None:
-        """Retract a fact; it stays as history. None if it does not exist."""
-        with self.writing() as connection:
-            return facts.retract(connection, fact_id)
-
     def coverage(self) -> Coverage:
         """The types and predicates that exist. Runs before every detection, so it uses indexes only."""
         types: dict[str, int] = {}
@@ -160,14 +144,20 @@ class Knowledge:
 
     def stats(self) -> KnowledgeStats:
         with self.database.read() as connection:
+            tables = (entity_rows, name_rows, attributes, fact_rows)
+            entity_count, name_count, attribute_count, fact_count = (
+                connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables
+            )
+            by_number = _counts(connection, fact_rows.c.predicate, fact_rows.c.no)
+            called = {str(no): name for no, name in connection.execute(select(predicates.c.no, predicates.c.name))}
             return KnowledgeStats(
-                entities=_count(connection, entity_rows),
-                names=_count(connection, name_rows),
-                attributes=_count(connection, attributes),
-                facts=_count(connection, fact_rows),
+                entities=entity_count,
+                names=name_count,
+                attributes=attribute_count,
+                facts=fact_count,
                 by_status=_counts(connection, fact_rows.c.status, fact_rows.c.no),
                 types=_counts(connection, entity_rows.c.type, entity_rows.c.no),
-                predicates=_predicate_counts(connection),
+                predicates={called[no]: count for no, count in by_number.items()},
             )
 
 
@@ -181,18 +171,8 @@ def _types(connection: Connection) -> Iterator[str]:
         yield last
 
 
-def _count(connection: Connection, table: Table) -> int:
-    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
-
-
 def _counts(connection: Connection, by: Column[Any], counted: Column[Any]) -> dict[str, int]:
     """The most frequent values of a column."""
     amount = func.count(counted)
     query = select(by, amount).group_by(by).order_by(amount.desc(), by).limit(_TOP)
     return {str(name): int(count) for name, count in connection.execute(query)}
-
-
-def _predicate_counts(connection: Connection) -> dict[str, int]:
-    by_number = _counts(connection, fact_rows.c.predicate, fact_rows.c.no)
-    called = {str(no): name for no, name in connection.execute(select(predicates.c.no, predicates.c.name))}
-    return {called[no]: count for no, count in by_number.items()}

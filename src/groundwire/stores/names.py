@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any, NamedTuple
 
 from rapidfuzz import process
@@ -58,19 +58,14 @@ def core_of(name: str) -> str:
     return "".join(core_words(name))[:MAX_KEY]
 
 
-def name_rows(names_of: Sequence[tuple[int, int, str]], first: int) -> list[dict[str, Any]]:
-    """Rows for (entity, position, name), numbered from `first`."""
-    return [
-        {"no": no, "entity": e, "position": p, "text": t, "key": key_of(t), "core": core_of(t)}
-        for no, (e, p, t) in enumerate(names_of, start=first)
-    ]
-
-
 def add_names(connection: Connection, names_of: Sequence[tuple[int, int, str]]) -> None:
-    """Store names and index them by words and word forms."""
+    """Store names, each with its entity and position, and index them by words and word forms."""
     if not names_of:
         return
-    rows = name_rows(names_of, last_number(connection, names) + 1)
+    rows: list[dict[str, Any]] = [
+        {"no": no, "entity": e, "position": p, "text": t, "key": key_of(t), "core": core_of(t)}
+        for no, (e, p, t) in enumerate(names_of, start=last_number(connection, names) + 1)
+    ]
     insert_rows(connection, names, rows)
     words_of = {row["no"]: name_index_words(row["text"]) for row in rows}
     known = _ensure_words(connection, {word for found in words_of.values() for word in found})
@@ -89,18 +84,13 @@ def name_index_words(name: str) -> list[str]:
 
 
 def _ensure_words(connection: Connection, wanted: set[str]) -> dict[str, int]:
-    known = _word_numbers(connection, wanted)
+    known = {row.text: row.no for row in select_in(connection, _WORDS, words.c.text, wanted)}
     first = last_number(connection, words) + 1
     new = {word: no for no, word in enumerate(sorted(wanted - known.keys()), first)}
     insert_rows(connection, words, [{"no": no, "text": word} for word, no in new.items()])
     filed = [{"form": form, "word": no} for word, no in new.items() for form in sorted(forms(word))]
     insert_rows(connection, word_forms, filed)
     return known | new
-
-
-def _word_numbers(connection: Connection, wanted: set[str]) -> dict[str, int]:
-    found = select_in(connection, _WORDS, words.c.text, wanted)
-    return {row.text: row.no for row in found}
 
 
 def forms(word: str) -> set[str]:
@@ -157,12 +147,7 @@ def corrected_cores(name: str, near: Mapping[str, Mapping[str, int]]) -> list[st
     choices = [list(near[word]) for word in name_index_words(name)]
     if not all(choices):
         return []
-    found = []
-    for chosen in product(*choices):
-        found.append("".join(chosen))
-        if len(found) == _COMBINATIONS:
-            break
-    return found
+    return ["".join(chosen) for chosen in islice(product(*choices), _COMBINATIONS)]
 
 
 def sharing_words(connection: Connection, name: str, near: Mapping[str, Mapping[str, int]]) -> list[StoredName]:
@@ -170,7 +155,9 @@ def sharing_words(connection: Connection, name: str, near: Mapping[str, Mapping[
     numbers = [list(near[word].values()) for word in name_index_words(name) if near[word]]
     if not numbers:
         return []
-    common = _how_common(connection, [no for found in numbers for no in found])
+    every = [no for found in numbers for no in found]
+    common = dict.fromkeys(every, 0)
+    common |= {row.word: int(row.names) for row in select_in(connection, _COUNTS, name_words.c.word, every)}
     numbers.sort(key=lambda found: sum(common[no] for no in found))
     chosen, room = set(numbers[0]), _CANDIDATES - sum(common[no] for no in numbers[0])
     for found in numbers[1:]:
@@ -180,11 +167,6 @@ def sharing_words(connection: Connection, name: str, near: Mapping[str, Mapping[
         chosen.update(found)
     rows = select_in(connection, _SHARING, name_words.c.word, chosen)
     return list({StoredName(*tuple(row)): None for row in rows})
-
-
-def _how_common(connection: Connection, numbers: Sequence[int]) -> dict[int, int]:
-    found = {row.word: int(row.names) for row in select_in(connection, _COUNTS, name_words.c.word, numbers)}
-    return {no: found.get(no, 0) for no in numbers}
 
 
 def name_similarity(a: str, b: str) -> float:
@@ -197,11 +179,6 @@ def name_similarity(a: str, b: str) -> float:
     return float(max(straight, turned))
 
 
-def as_written(name: str, named: StoredName) -> float:
-    """Similarity including titles and kinds, to choose between otherwise equal names."""
-    return float(OSA.normalized_similarity(key_of(name), named.key))
-
-
 def _digits(found: Sequence[str]) -> list[str]:
     return sorted(word for word in found if any(c.isdigit() for c in word))
 
@@ -212,10 +189,8 @@ def is_partial_name(part: str, whole: str) -> bool:
     return few < many
 
 
-FLOOR = 0.82
-"""Minimum similarity for a match; just above Austria/Australia and Maria/Mario."""
-PART = 0.8
-"""Score of a match on a first or last name alone."""
+FLOOR = 0.82  # minimum similarity for a match; just above Austria/Australia and Maria/Mario
+PART = 0.8  # score of a match on a first or last name alone
 _TYPES = select(entities.c.no, entities.c.type)
 _PEOPLE = word_set(
     "person people human employee user customer client contact author member staff player actor artist"
@@ -257,19 +232,20 @@ def similar(connection: Connection, name: str, at_least: float, limit: int) -> l
 def _exact(connection: Connection, asked: Sequence[str]) -> dict[str, NameMatch]:
     """Match as written, else without title, article and kind (reported as an alias)."""
     keys = by_key(connection, [key_of(name) for name in asked])
-    found = {name: _first(keys[key_of(name)]) for name in asked if key_of(name) in keys}
+    found = {
+        name: NameMatch(best.entity, MatchKind.ALIAS if best.position else MatchKind.EXACT)
+        for name in asked
+        if (best := next(iter(keys.get(key_of(name), ())), None)) is not None
+    }
     rest = [name for name in asked if name not in found]
     cores = by_core(connection, [core_of(name) for name in rest]) if rest else {}
     for name in rest:
         if same := cores.get(core_of(name)):
-            best = max(same, key=lambda n: (as_written(name, n), -n.entity))
+            # Of names that are equal without titles and kinds, the one most similar with them.
+            key = key_of(name)
+            best = max(same, key=lambda n, key=key: (OSA.normalized_similarity(key, n.key), -n.entity))  # type: ignore[misc]
             found[name] = NameMatch(best.entity, MatchKind.ALIAS)
     return found
-
-
-def _first(same: Sequence[StoredName]) -> NameMatch:
-    best = same[0]
-    return NameMatch(best.entity, MatchKind.ALIAS if best.position else MatchKind.EXACT)
 
 
 def _fuzzy(connection: Connection, asked: Sequence[str]) -> dict[str, NameMatch]:
@@ -305,11 +281,6 @@ def _only_person(connection: Connection, name: str, shared: Sequence[StoredName]
     whole = {named.entity for named in shared if is_partial_name(name, named.text)}
     if not whole:
         return []
-    types = _types(connection, whole)
-    people = [no for no, kind in types.items() if not _PEOPLE.isdisjoint(fold(kind).split())]
+    rows = select_in(connection, _TYPES, entities.c.no, whole)
+    people = [row.no for row in rows if not _PEOPLE.isdisjoint(fold(row.type).split())]
     return [NameMatch(people[0], MatchKind.FUZZY, PART)] if len(people) == 1 else []
-
-
-def _types(connection: Connection, numbers: Iterable[int]) -> Mapping[int, str]:
-    rows = select_in(connection, _TYPES, entities.c.no, numbers)
-    return {row.no: row.type for row in rows}

@@ -24,8 +24,7 @@ from groundwire.stores.database import Database
 from groundwire.stores.tables import jobs, rejected_facts
 
 WAITING, DEAD = "waiting", "dead"
-MAX_REASON = 500
-"""Characters kept of a failure reason."""
+MAX_REASON = 500  # characters kept of a failure reason
 
 
 @dataclass(frozen=True, slots=True)

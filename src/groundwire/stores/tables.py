@@ -54,21 +54,27 @@ def _optional(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
     return [Column(name, kind) for name in names]
 
 
-entities = Table(
+def _numbered(name: str, *items: Any) -> Table:
+    """A table of knowledge, whose rows the writer numbers."""
+    return Table(name, metadata, Column("no", Serial, primary_key=True, autoincrement=False), *items)
+
+
+def _links(name: str, key: Column[Any], more: Column[Any], *items: Any) -> Table:
+    """A table with a key of two columns; SQLite needs no row ids beside it."""
+    return Table(name, metadata, key, more, *items, sqlite_with_rowid=False)
+
+
+entities = _numbered(
     "entities",
-    metadata,
-    Column("no", Serial, primary_key=True, autoincrement=False),
     *_filled(Text(), "id", "type"),
-    Column("defined", Boolean, nullable=False),
+    *_filled(Boolean(), "defined"),
     Index(None, "id", unique=True),
     Index(None, "type"),
 )
 """`defined` is false for entities that are only referred to; their name is as written there."""
 
-names = Table(
+names = _numbered(
     "names",
-    metadata,
-    Column("no", Serial, primary_key=True, autoincrement=False),
     Column("entity", Serial, ForeignKey("entities.no"), nullable=False),
     Column("position", Integer, nullable=False),
     *_filled(Text(), "text", "key", "core"),
@@ -78,78 +84,54 @@ names = Table(
 )
 """Position 0 is the name, the others are aliases."""
 
-words = Table(
-    "words",
-    metadata,
-    Column("no", Serial, primary_key=True, autoincrement=False),
-    Column("text", Text, nullable=False),
-    Index(None, "text", unique=True),
-)
+words = _numbered("words", *_filled(Text(), "text"), Index(None, "text", unique=True))
 
-word_forms = Table(
+word_forms = _links(
     "word_forms",
-    metadata,
     Column("form", Text, primary_key=True),
     Column("word", Serial, ForeignKey("words.no"), primary_key=True),
-    sqlite_with_rowid=False,
 )
 
-name_words = Table(
+name_words = _links(
     "name_words",
-    metadata,
     Column("word", Serial, ForeignKey("words.no"), primary_key=True),
     Column("name", Serial, ForeignKey("names.no"), primary_key=True),
-    sqlite_with_rowid=False,
 )
 
-attributes = Table(
+attributes = _numbered(
     "attributes",
-    metadata,
-    Column("no", Serial, primary_key=True, autoincrement=False),
     Column("entity", Serial, ForeignKey("entities.no"), nullable=False),
-    *_filled(Text(), "name", "name_key", "kind", "text"),
-    Column("number", Double),
-    Column("unit", Text, nullable=False),
-    Column("day", Date),
+    *_filled(Text(), "name", "name_key", "kind", "text", "unit", "value_key", "batch"),
+    *_optional(Double(), "number"),
+    *_optional(Date(), "day", "valid_from", "valid_to"),
     Column("reference", Serial, ForeignKey("entities.no")),
-    Column("value_key", Text, nullable=False),
-    Column("many", Boolean, nullable=False),
-    *_optional(Date(), "valid_from", "valid_to"),
-    Column("superseded", DateTime),
-    Column("batch", Text, nullable=False),
+    *_filled(Boolean(), "many"),
+    *_optional(DateTime(), "superseded"),
     Index(None, "entity"),
     Index(None, "value_key", "name_key"),
 )
 
-predicates = Table(
+predicates = _numbered(
     "predicates",
-    metadata,
-    Column("no", Serial, primary_key=True, autoincrement=False),
     *_filled(Text(), "name", "key"),
-    Column("many", Boolean, nullable=False),
+    *_filled(Boolean(), "many"),
     Index(None, "name", unique=True),
     Index(None, "key"),
 )
 """Names of facts and attributes. `many` is set once several values were seen at a time."""
 
-facts = Table(
+facts = _numbered(
     "facts",
-    metadata,
-    Column("no", Serial, primary_key=True, autoincrement=False),
-    Column("id", Text, nullable=False),
-    Column("content", LargeBinary, nullable=False),
-    Column("slot", LargeBinary),
+    *_filled(Text(), "id", "status", "source", "method", "text", "superseded_by", "batch"),
+    *_filled(LargeBinary(), "content"),
+    *_optional(LargeBinary(), "slot"),
     Column("predicate", Serial, ForeignKey("predicates.no"), nullable=False),
-    Column("confidence", Double, nullable=False),
-    *_filled(Text(), "status", "source"),
-    *_optional(Integer(), "start", "end"),
-    Column("recorded", DateTime, nullable=False),
+    *_filled(Double(), "confidence"),
     *_optional(Double(), "p0", "p1", "bits"),
-    *_filled(Text(), "method", "text"),
-    Column("many", Boolean, nullable=False),
-    Column("superseded_by", Text, nullable=False),
+    *_optional(Integer(), "start", "end"),
+    *_filled(DateTime(), "recorded"),
     *_optional(Date(), "valid_from", "valid_to"),
-    Column("batch", Text, nullable=False),
+    *_filled(Boolean(), "many"),
     Index(None, "id", unique=True),
     Index(None, "content", unique=True),
     Index(None, "slot"),
@@ -160,34 +142,27 @@ facts = Table(
 """`content` is a unique digest of the whole statement; `slot` a digest without the value, equal for facts
 of which only one can hold; `batch` is the import that wrote the fact last."""
 
-roles = Table(
+roles = _links(
     "roles",
-    metadata,
     Column("fact", Serial, ForeignKey("facts.no"), primary_key=True),
     Column("position", Integer, primary_key=True),
-    *_filled(Text(), "name", "kind", "text"),
-    Column("number", Double),
-    Column("unit", Text, nullable=False),
-    Column("day", Date),
+    *_filled(Text(), "name", "kind", "text", "unit", "value_key"),
+    *_optional(Double(), "number"),
+    *_optional(Date(), "day"),
     Column("entity", Serial, ForeignKey("entities.no")),
-    Column("value_key", Text, nullable=False),
     Index(None, "entity"),
     Index(None, "value_key"),
-    sqlite_with_rowid=False,
 )
 
-# Of the memory gate: rejected facts, and jobs for facts that are still to be verified.
+# The memory gate: rejected facts, and jobs for facts that are still to be verified.
 
 rejected_facts = Table(
     "rejected_facts",
     metadata,
     Column("id", Serial, primary_key=True, autoincrement=True),
-    *_filled(Text(), "text", "fact", "evidence"),
-    Column("confidence", Double, nullable=False),
+    *_filled(Text(), "text", "fact", "evidence", "verdict", "method", "reason"),
+    *_filled(Double(), "confidence", "threshold_bits", "recorded"),
     *_optional(Double(), "adjusted", "p0", "p1", "required_bits", "observed_bits", "gap_bits"),
-    Column("threshold_bits", Double, nullable=False),
-    *_filled(Text(), "verdict", "method", "reason"),
-    Column("recorded", Double, nullable=False),
     Index(None, "recorded"),
 )
 
@@ -195,18 +170,15 @@ jobs = Table(
     "jobs",
     metadata,
     Column("id", Serial, primary_key=True, autoincrement=True),
-    *_filled(Text(), "kind", "key", "payload", "state"),
-    Column("due", Double, nullable=False),
-    Column("holder", Text, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("created", Double, nullable=False),
+    *_filled(Text(), "kind", "key", "payload", "state", "holder", "reason"),
+    *_filled(Double(), "due", "created"),
+    *_filled(Integer(), "attempts"),
     Index(None, "kind", "key", unique=True),
     Index(None, "kind", "state", "due", "id"),
 )
 """`due` is when a job may be claimed; claiming it moves that to the end of the lease."""
 
-# The path-keyed store: one value a path, in bytewise order whatever the database's own collation.
+# The path-keyed store: one value per path, in bytewise order whatever the collation of the database.
 
 Bytewise = Text().with_variant(Text(collation="C"), "postgresql")
 """SQLite compares text bytewise; PostgreSQL has to be told."""
@@ -215,28 +187,26 @@ paths = Table(
     "paths",
     metadata,
     Column("path", Bytewise, primary_key=True),
-    Column("value", Text, nullable=False),
-    Column("written", Double, nullable=False),
+    *_filled(Text(), "value"),
+    *_filled(Double(), "written"),
 )
 
-# Reasoning traces as a graph: what was wanted, decided, done, seen, claimed and verified, and how it hangs
-# together.
-#
-# An edge's target has no foreign key on purpose: a claim may cite what does not exist, and that must be kept.
+# Reasoning traces as a graph: goals, decisions, actions, observations, claims and verdicts, and the edges between
+# them. An edge's target has no foreign key on purpose: a claim may cite what does not exist, and that must be kept.
 
 trace_nodes = Table(
     "trace_nodes",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("id", String(200), nullable=False),
+    *_filled(String(200), "id"),
     Column("root", String(200), ForeignKey("trace_nodes.id", ondelete="CASCADE"), nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("name", String(200), nullable=True),
-    Column("text", Text, nullable=False),
-    Column("confidence", Float, nullable=True),
-    Column("status", String(20), nullable=True),
-    Column("detail", JSON, nullable=False),
-    Column("created", DateTime(timezone=True), nullable=False),
+    *_filled(String(20), "kind"),
+    *_optional(String(200), "name"),
+    *_filled(Text(), "text"),
+    *_optional(Float(), "confidence"),
+    *_optional(String(20), "status"),
+    *_filled(JSON(), "detail"),
+    *_filled(DateTime(timezone=True), "created"),
     UniqueConstraint("id"),
     UniqueConstraint("root", "name"),
     Index(None, "kind"),
@@ -247,8 +217,8 @@ trace_edges = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
     Column("source", String(200), ForeignKey("trace_nodes.id", ondelete="CASCADE"), nullable=False),
-    Column("label", String(20), nullable=False),
-    Column("target", String(200), nullable=False),
+    *_filled(String(20), "label"),
+    *_filled(String(200), "target"),
     UniqueConstraint("source", "label", "target"),
     Index(None, "target"),
 )
@@ -259,11 +229,10 @@ feedback_reports = Table(
     "feedback_reports",
     metadata,
     Column("key", String(32), primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("risk", Double),
-    *_filled(Text(), "backend", "profile"),
-    Column("claims", Integer, nullable=False),
-    Column("flagged", JSON, nullable=False),
+    *_filled(Text(), "name", "backend", "profile"),
+    *_optional(Double(), "risk"),
+    *_filled(Integer(), "claims"),
+    *_filled(JSON(), "flagged"),
 )
 """`flagged` are the keys of the flagged claims; if all of them are marked wrong, it was a false alarm."""
 
@@ -271,38 +240,33 @@ feedback = Table(
     "feedback",
     metadata,
     Column("id", Serial, primary_key=True, autoincrement=True),
-    Column("key", String(32), nullable=False),
+    *_filled(String(32), "key"),
     Column("report", String(32), ForeignKey("feedback_reports.key", ondelete="CASCADE"), nullable=False),
-    Column("claim", Text, nullable=False),
-    Column("status", String(20), nullable=False),
-    Column("gap_type", String(40)),
-    Column("flagged", Boolean, nullable=False),
+    *_filled(Text(), "claim", "method", "note"),
+    *_filled(String(20), "status"),
+    *_optional(String(40), "gap_type"),
+    *_filled(Boolean(), "flagged", "right"),
     *_optional(Double(), "p1", "p0", "gap_bits"),
-    Column("method", Text, nullable=False),
-    Column("right", Boolean, nullable=False),
-    Column("note", Text, nullable=False),
-    Column("at", Double, nullable=False),
+    *_filled(Double(), "at"),
     Index(None, "key"),
     Index(None, "report"),
 )
 """Append-only: the newest feedback on a claim counts, older rows are history."""
 
-# Stored reports: a narrow row for lists, and the whole apart.
+# Stored reports: a narrow row for lists, and the body apart.
 
 reports = Table(
     "reports",
     metadata,
     Column("number", Serial, primary_key=True, autoincrement=True),
-    Column("id", String(32), nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("owner", String(64), nullable=False),
-    Column("created", Double, nullable=False),
-    Column("hour", Integer, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("flagged", Boolean),
+    *_filled(String(32), "id"),
+    *_filled(String(20), "kind"),
+    *_filled(String(64), "owner"),
+    *_filled(Double(), "created"),
+    *_filled(Text(), "title", "backend", "profile"),
+    *_optional(Boolean(), "flagged"),
     *_optional(Double(), "risk", "grounding"),
-    *_filled(Integer(), "claims", "flagged_claims", "unchecked"),
-    *_filled(Text(), "backend", "profile"),
+    *_filled(Integer(), "hour", "claims", "flagged_claims", "unchecked"),
     Index(None, "id", unique=True),
     Index(None, "created"),
     Index(None, "owner", "number"),
@@ -313,7 +277,7 @@ report_bodies = Table(
     "report_bodies",
     metadata,
     Column("report", Serial, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
-    Column("body", LargeBinary, nullable=False),
+    *_filled(LargeBinary(), "body"),
 )
 """Bodies are stored apart, so that lists do not read them."""
 
@@ -325,18 +289,18 @@ report_shares = Table(
 )
 """The SHA-256 digests of the tokens that let other keys read a report."""
 
-# API keys: who may ask the HTTP service for what. The secret itself is nowhere.
+# API keys: who may ask the HTTP service for what. Only digests of the secrets are stored.
 
 api_keys = Table(
     "api_keys",
     metadata,
     Column("id", String(16), primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("digest", String(64), nullable=False),
-    Column("scopes", JSON, nullable=False),
-    Column("per_minute", Integer),
-    Column("created", Double, nullable=False),
-    Column("revoked", Double),
+    *_filled(Text(), "name"),
+    *_filled(String(64), "digest"),
+    *_filled(JSON(), "scopes"),
+    *_optional(Integer(), "per_minute"),
+    *_filled(Double(), "created"),
+    *_optional(Double(), "revoked"),
     Index(None, "name"),
 )
 """A name can be reused once its key is revoked; revoked rows stay, for reading old logs."""

@@ -22,10 +22,8 @@ from groundwire.text.names import fold, fold_identifier
 from groundwire.text.numbers import UNITS, numbers
 from groundwire.types import Value, ValueKind
 
-MAX_KEY = 200
-"""Characters of an index key."""
-MAX_READ = 60
-"""Longer texts are never a number or a date."""
+MAX_KEY = 200  # characters of an index key
+MAX_READ = 60  # longer texts are never a number or a date
 _DATED = word_set(
     """
     year date day since until founded established born birth died death started start ended end launched

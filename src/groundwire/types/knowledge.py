@@ -124,18 +124,6 @@ class Fact:
         return next((role.value for role in self.roles if role.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A query for facts; empty fields match everything."""
-
-    entity: str = ""
-    role: str = ""
-    predicate: str = ""
-    value: str = ""
-    history: bool = False
-    limit: int = 100
-
-
 class MatchKind(StrEnum):
     EXACT = "exact"
     ALIAS = "alias"
@@ -181,8 +169,6 @@ class KnowledgeBase(Protocol):
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
         """Return the current facts in which any of these entities has a role."""
         ...
-
-    def facts(self, pattern: Pattern) -> list[Fact]: ...
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Send
 
-from groundwire.server.middleware.timeout import CancelOnDisconnectMiddleware
+from groundwire.server.middleware import CancelOnDisconnectMiddleware
 
 BODY: Message = {"type": "http.request", "body": b"{}", "more_body": False}
 GONE: Message = {"type": "http.disconnect"}

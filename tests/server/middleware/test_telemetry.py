@@ -15,7 +15,7 @@ from tests.serving import Served, served
 
 from groundwire.engine import Groundwire
 from groundwire.metrics import VERDICTS
-from groundwire.server.middleware.telemetry import ACCESS, CSP, RequestIdFilter
+from groundwire.server.middleware import ACCESS, CSP, RequestIdFilter
 
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
 

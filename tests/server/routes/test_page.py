@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.serving import Served
 
-from groundwire.server.middleware.telemetry import CSP
+from groundwire.server.middleware import CSP
 from groundwire.server.routes.page import ASSETS
 
 PAGES = ["/", "/r/anything", "/audit"]

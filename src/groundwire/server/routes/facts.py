@@ -8,15 +8,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from groundwire.memory.decision import Decision
-from groundwire.memory.writer import fact_from_roles
+from groundwire.memory.writer import Decision, fact_from_roles
 from groundwire.reports.schema import EntitiesOut, FactOut, FactsOut, KeptFactOut, KnowledgeOut, KnownOut, RejectedOut
+from groundwire.server.auth import Caller
 from groundwire.server.deps import ServiceDep, json_response, route
-from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound
 from groundwire.server.schemas import FactRequest
 from groundwire.stores.facts import list_facts
-from groundwire.stores.formats import entity_object, fact_object
+from groundwire.stores.import_export import entity_object, fact_object
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.queue import RejectedFacts
 from groundwire.types import Entity, Fact, FactStatus
@@ -24,8 +23,7 @@ from groundwire.types import Entity, Fact, FactStatus
 facts_router = APIRouter(prefix="/v1/facts", tags=["facts"])
 kb_router = APIRouter(prefix="/v1/kb", tags=["knowledge"])
 
-_MIN_SIMILARITY = 0.6
-"""Lowest similarity of a name that a search returns: enough for typos, not for other names."""
+_MIN_SIMILARITY = 0.6  # lowest similarity of a name that a search returns: enough for typos, not for other names
 _LATER = {"model": KeptFactOut, "description": "Stored, and verified later"}
 Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of results.")]
 

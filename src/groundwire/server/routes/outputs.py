@@ -16,8 +16,8 @@ from groundwire.integrations.guardrail import AnswerGuard, GuardDecision, GuardS
 from groundwire.proxy.evidence import from_chat
 from groundwire.reports.json import output_object
 from groundwire.reports.schema import ReportOut
+from groundwire.server.auth import Caller
 from groundwire.server.deps import ServiceDep, json_response, require_kb, route
-from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import NotFound
 from groundwire.server.reports import REPORT_HEADER, owner_of, store_report
 from groundwire.server.schemas import Text, WithAnswer, example

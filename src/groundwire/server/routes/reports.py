@@ -35,8 +35,7 @@ _FLAGGED = {"true": True, "false": False, "unknown": None}
 T = TypeVar("T")
 
 
-SHARE_HEADER = "X-Groundwire-Share"
-"""Request header with the token of a shared report."""
+SHARE_HEADER = "X-Groundwire-Share"  # request header with the token of a shared report
 
 
 class ShareOut(BaseModel):

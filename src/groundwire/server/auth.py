@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -110,27 +110,36 @@ def requires_keys(config: ServerConfig) -> bool:
     return config.auth == "always" or not is_loopback(config.host)
 
 
-class AuthMiddleware:
+class HttpMiddleware:
+    """ASGI middleware for HTTP requests; the messages of the server's life pass through."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self.handle if scope["type"] == "http" else self.app)(scope, receive, send)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raise NotImplementedError
+
+
+class AuthMiddleware(HttpMiddleware):
     """Pass a request on with its `Caller`, or respond with the reason why not."""
 
     def __init__(self, app: ASGIApp, config: ServerConfig, keys: KeyCache | None, limiter: RateLimiter) -> None:
-        self.app = app
+        super().__init__(app)
         self._config = config
         self._keys = keys
         self._limiter = limiter
         self._host_names = {name.lower() for name in config.allowed_hosts}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        state = scope.setdefault("state", {})
         caller = self._local(scope, headers) if self._keys is None else await self._by_key(scope, headers)
         if isinstance(caller, Problem):
             await send_problem(caller, scope, receive, send)
             return
-        state["caller"] = caller
+        scope.setdefault("state", {})["caller"] = caller
         await self.app(scope, receive, send)
 
     def _local(self, scope: Scope, headers: Headers) -> Caller | Problem:
@@ -163,13 +172,13 @@ class AuthMiddleware:
         if required == PUBLIC:
             return ANONYMOUS
         assert self._keys is not None
-        sent = token_in(headers)
+        token, header = token_in(headers)
         try:
-            key = await self._keys.find(sent.token)
+            key = await self._keys.find(token)
         except StoreError as error:
             return Problem("unavailable", "the API keys cannot be read", error.hint, retry_after=5)
         if key is None:
-            detail = "the API key is not valid" if sent.token else "no API key was sent"
+            detail = "the API key is not valid" if token else "no API key was sent"
             return Problem("no-key", detail, "send authorization: Bearer gw_…", headers={"www-authenticate": "Bearer"})
         caller = Caller(key.name, key.id, key.scopes)
         if not caller.may(required):
@@ -177,29 +186,21 @@ class AuthMiddleware:
         wait = await self._limiter.take(key.id, key.per_minute or self._config.requests_per_minute)
         if wait > 0:
             return Problem("too-many", f"the key {key.name!r} exceeded its rate limit", retry_after=wait)
-        scope["groundwire.key_header"] = sent.header.encode()  # the proxy must not forward it
+        scope["groundwire.key_header"] = header.encode()  # the proxy must not forward it
         return caller
 
 
-@dataclass(frozen=True, slots=True)
-class SentToken:
-    """An API key as it was sent, and the header that carried it."""
+def token_in(headers: Headers) -> tuple[str, str]:
+    """The groundwire key of a request and the header that carried it, both empty if there is none.
 
-    token: str = ""
-    header: str = ""
-
-
-def token_in(headers: Headers) -> SentToken:
-    """The groundwire key of a request. Other bearer tokens are meant for the proxy's upstream."""
+    Other bearer tokens are meant for the proxy's upstream.
+    """
     own = headers.get("x-groundwire-key")
     if own is not None:
-        return SentToken(own.strip(), "x-groundwire-key")
+        return own.strip(), "x-groundwire-key"
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
-    candidates = (
-        SentToken(bearer.strip() if scheme.lower() == "bearer" else "", "authorization"),
-        SentToken(headers.get("x-api-key", "").strip(), "x-api-key"),
-    )
-    return next((sent for sent in candidates if sent.token.startswith("gw_")), SentToken())
+    sent = {"authorization": bearer if scheme.lower() == "bearer" else "", "x-api-key": headers.get("x-api-key", "")}
+    return next(((token.strip(), name) for name, token in sent.items() if token.strip().startswith("gw_")), ("", ""))
 
 
 def _host_name(header: str) -> str:
@@ -213,17 +214,13 @@ def _host_name(header: str) -> str:
     return (header if header.count(":") > 1 else header.partition(":")[0]).lower()
 
 
-REFRESH_SECONDS = 2.0
-"""Age at which the cached keys are read again: a revoked key is noticed after at most this long."""
+REFRESH_SECONDS = 2.0  # age at which the cached keys are read again: a revoked key is noticed after at most this long
 MISS_INTERVAL = 0.25
 """Seconds between two reads for unknown keys. Such a key may have just been created, but all waiting requests
 share one read, so that a flood of invented keys does not reach the store."""
-STALE_SECONDS = 300.0
-"""How long the cached keys remain valid while the store cannot be reached."""
-READ_TIMEOUT = 2.0
-"""Seconds that one read may take."""
-RETRY_SECONDS = 5.0
-"""Pause before a failed store is read again."""
+STALE_SECONDS = 300.0  # how long the cached keys remain valid while the store cannot be reached
+READ_TIMEOUT = 2.0  # seconds that one read may take
+RETRY_SECONDS = 5.0  # pause before a failed store is read again
 
 _log = logging.getLogger("groundwire.server")
 
@@ -275,26 +272,26 @@ class KeyCache:
             _log.warning("the API keys cannot be read now: %s", error)
 
 
-_MAX_BUCKETS = 10_000
-"""Beyond it the least recently used bucket is dropped: after that long it is full again anyway."""
+_MAX_BUCKETS = 10_000  # beyond it the least recently used bucket is dropped: after that long it is full again anyway
 
 
-class RateLimiter(Protocol):
-    """Limits requests per key."""
+class RateLimiter:
+    """One token bucket per key, full at first: it holds a minute's worth and refills steadily.
 
-    async def take(self, name: str, per_minute: int) -> float:
-        """0.0 if the request may proceed, else the seconds until the next one may."""
-        ...
+    With Redis the buckets are shared by all replicas; while it is down each replica counts alone.
+    """
 
-
-class TokenBuckets:
-    """One token bucket per key, full at first: it holds a minute's worth and refills steadily."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, redis: RedisCache | None = None) -> None:
         self._clock = clock
+        self._redis = redis
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def take(self, name: str, per_minute: int) -> float:
+        """0.0 if the request may proceed, else the seconds until the next one may."""
+        if self._redis is not None:
+            wait = await asyncio.to_thread(self._redis.take, name, per_minute)
+            if wait is not None:
+                return wait
         now, per_second = self._clock(), per_minute / 60.0
         level, updated = self._buckets.pop(name, (float(per_minute), now))
         level = min(float(per_minute), level + (now - updated) * per_second)
@@ -305,22 +302,10 @@ class TokenBuckets:
         return 0.0 if granted else (1.0 - level) / per_second
 
 
-class RedisTokenBuckets:
-    """Token buckets in Redis, shared by all replicas. While Redis is down each replica counts alone."""
-
-    def __init__(self, redis: RedisCache) -> None:
-        self._redis = redis
-        self._fallback = TokenBuckets()
-
-    async def take(self, name: str, per_minute: int) -> float:
-        wait = await asyncio.to_thread(self._redis.take, name, per_minute)
-        return await self._fallback.take(name, per_minute) if wait is None else wait
-
-
 def rate_limiter(config: Config) -> RateLimiter:
     """In this process, or with `redis.url` shared by all replicas."""
     if config.redis.url is None:
-        return TokenBuckets()
+        return RateLimiter()
     from groundwire.stores.cache import RedisCache
 
-    return RedisTokenBuckets(RedisCache(config.redis.url.get_secret_value()))
+    return RateLimiter(redis=RedisCache(config.redis.url.get_secret_value()))

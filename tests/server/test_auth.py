@@ -14,7 +14,7 @@ from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
 from groundwire.server.app import create_app
-from groundwire.server.middleware.auth import PATHS, AuthMiddleware, KeyCache, TokenBuckets, is_loopback
+from groundwire.server.auth import PATHS, AuthMiddleware, KeyCache, RateLimiter, is_loopback
 from groundwire.stores.keys import SCOPES, ApiKey, KeyStore, hash_secret
 
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
@@ -76,7 +76,7 @@ def test_admin_grants_everything(locked: KeyedServer) -> None:
 
 
 def test_a_revoked_key_is_rejected(locked: KeyedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.server.middleware.auth.REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("groundwire.server.auth.REFRESH_SECONDS", 0.0)
     _, token = locked.keys.add("leaver", ["check"])
     assert locked.ask(token) == 200
     locked.keys.revoke("leaver")
@@ -193,7 +193,7 @@ async def test_without_keys_remote_clients_are_rejected() -> None:
     async def send(message: dict[str, object]) -> None:
         sent.append(message)
 
-    guard = AuthMiddleware(nothing, ServerConfig(), None, TokenBuckets())
+    guard = AuthMiddleware(nothing, ServerConfig(), None, RateLimiter())
     scope = {
         "type": "http", "method": "GET", "path": "/v1/kb", "client": ("10.0.0.7", 1),
         "headers": [(b"host", b"localhost")],
@@ -220,7 +220,7 @@ def test_loopback(host: str, is_own: bool) -> None:
 
 async def test_a_token_bucket_refills_steadily() -> None:
     now = 0.0
-    buckets = TokenBuckets(lambda: now)
+    buckets = RateLimiter(lambda: now)
     assert [await buckets.take("a", 2) for _ in range(3)] == [0.0, 0.0, 30.0]
     assert await buckets.take("b", 2) == 0.0
     now = 29.0
@@ -267,7 +267,7 @@ async def test_cached_keys_stay_valid_while_the_store_is_down() -> None:
 
 
 async def test_a_store_that_hangs_is_read_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.server.middleware.auth.READ_TIMEOUT", 0.05)
+    monkeypatch.setattr("groundwire.server.auth.READ_TIMEOUT", 0.05)
     released, reads = threading.Event(), 0
 
     def read() -> dict[str, ApiKey]:
