@@ -15,8 +15,8 @@ from weakref import ref
 
 from groundwire._loop import run
 from groundwire.config import BackendName, Config, ProfileName
-from groundwire.engine import Groundwire, Sources
-from groundwire.retrieval.history import History
+from groundwire.engine import Groundwire
+from groundwire.requests import History, Sources
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, TraceAudit
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -19,9 +18,8 @@ from groundwire.metrics import Metrics, default_metrics, log_detection
 from groundwire.otel import emit_evaluations
 from groundwire.pipeline import CheckContext, Choose
 from groundwire.reports import html, json  # noqa: F401 (register the views of results)
-from groundwire.retrieval.history import History, as_turns
-from groundwire.retrieval.load import from_mapping
-from groundwire.types import Case, Claim, ClaimVerification, Detection, HallucinationReport, KnowledgeBase, Source
+from groundwire.requests import History, Sources, as_sources, as_text, as_turns
+from groundwire.types import Case, Claim, ClaimVerification, Detection, HallucinationReport, KnowledgeBase
 from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from groundwire.verdicts.drift import DriftMonitor
     from groundwire.verifiers.dependence import Dependence
     from groundwire.verifiers.entropy import SemanticEntropy
-
-Sources = str | Mapping[str, str] | Sequence[str | Source]
 
 
 class ContextKwargs(TypedDict, total=False):
@@ -313,28 +309,6 @@ class Groundwire:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def as_text(value: object, what: str) -> str:
-    """Reject other types here, with a clear message: the text of a model's response may be None."""
-    if not isinstance(value, str):
-        raise InputError(f"{what} must be a string, got {type(value).__name__}")
-    return value
-
-
-def as_sources(sources: Sources) -> tuple[Source, ...]:
-    """Sources from one text, a list of texts (S0, S1, …), a mapping of ids to texts, or `Source` objects."""
-    if isinstance(sources, str):
-        return (Source("S0", sources),)
-    if isinstance(sources, Mapping):
-        return tuple(from_mapping(sources))
-    found = tuple(
-        s if isinstance(s, Source) else Source(f"S{n}", as_text(s, f"source {n}")) for n, s in enumerate(sources or ())
-    )
-    twice = [name for name, times in Counter(source.id for source in found).items() if times > 1]
-    if twice:
-        raise InputError(f"two sources have the id {twice[0]}", hint="give each source its own id")
-    return found
 
 
 def _whole(case: Case, confidence: float) -> Claim:

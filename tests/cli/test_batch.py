@@ -55,7 +55,7 @@ def test_one_line_out_for_one_line_in_in_order(tmp_path: Path) -> None:
         ({"id": "x", "context": "text"}, "no 'response'"),
         ({"id": "x", "response": "It is red."}, "neither 'sources' nor 'context'"),
         ({"id": "x", "response": 7, "context": "x"}, "'response' must be a string"),
-        ({"id": "x", "response": "It is red.", "sources": {"S0": 3}}, "'sources' must map ids to texts"),
+        ({"id": "x", "response": "It is red.", "sources": {"S0": 3}}, "source 'S0' must be a string, got int"),
         ({"id": "x", "response": "  ", "context": "x"}, "empty"),
         ({"id": "x", "response": "It is red.", "context": " "}, "no sources"),
         (b"[" * 100_000, "not JSON"),

@@ -8,7 +8,8 @@ from typing import Any, cast
 from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.config import BackendName, ProfileName
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, GroundednessResult, as_sources
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, GroundednessResult
+from groundwire.requests import as_sources
 
 component: Any = load("haystack:component", feature="groundwire for Haystack", extra="haystack")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from groundwire._optional import load
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, as_sources
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker
 from groundwire.proxy.evidence import from_chat
+from groundwire.requests import as_sources
 
 _FEATURE = "groundwire for Inspect"
 _scorers: Any = load("inspect_ai.scorer", feature=_FEATURE, extra="inspect")

@@ -12,12 +12,13 @@ from pydantic import BaseModel, ValidationError
 from groundwire.actions.judge import check_actions, check_answer
 from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.config import Operation
-from groundwire.engine import ContextKwargs, Groundwire, as_sources
+from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
 from groundwire.mcp import arguments as args
 from groundwire.mcp.strawberry import BudgetReport, audit_trace_budget, detect_hallucination
 from groundwire.reports.json import action_object, audit_object, claim_object
 from groundwire.reports.schema import ActionOut, AuditOut, ClaimOut, ReportOut
+from groundwire.requests import as_sources
 from groundwire.traces.audit import audit_reasoning, audit_trace
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, Source, Status, Step
 
@@ -139,7 +140,7 @@ async def _audit_budget(call: ToolCall[args.AuditTraceBudget]) -> Result:
 
 
 def _sources(engine: Groundwire, sources: args.Sources) -> tuple[Source, ...]:
-    found = as_sources(args.as_sources(sources))
+    found = as_sources(sources)
     _check_size(engine, sum(len(source.text) for source in found))
     return found
 

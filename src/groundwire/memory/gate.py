@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from groundwire import _loop
 from groundwire._loop import EventLoopThread
 from groundwire.config import Config
-from groundwire.engine import Groundwire, Sources, as_sources, as_text
+from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, GroundwireError, InputError, RateLimited
 from groundwire.memory.decision import (
     UNCHECKED_FACTOR,
@@ -25,6 +25,7 @@ from groundwire.memory.decision import (
     verification_error,
 )
 from groundwire.memory.writer import QUEUE_NAME, Candidate, FactWriter, fact_from_sentence
+from groundwire.requests import Sources, as_sources, as_text
 from groundwire.stores import facts
 from groundwire.stores.database import Database, lock_for_writing
 from groundwire.stores.facts import get

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from groundwire import pipeline
 from groundwire.actions.judge import check_actions
 from groundwire.claims.extractor import extract
-from groundwire.engine import Groundwire, Sources, as_sources, as_text
+from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
+from groundwire.requests import Sources, as_sources, as_text
 from groundwire.text.tokens import words
 from groundwire.traces.computation import derive
 from groundwire.traces.judge import LinkedTrace, StepJudgement, judge_steps, premises, rivals, step_terms
