@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, cast
 
-from groundwire.config.service import RagConfig
+from groundwire.config import RagConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, completed

@@ -26,7 +26,7 @@ from pinecone.errors import (
     UnauthorizedError,
 )
 
-from groundwire.config.service import RagConfig
+from groundwire.config import RagConfig
 from groundwire.errors import (
     BackendDown,
     BackendError,

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from groundwire.config.service import RagConfig
+from groundwire.config import RagConfig
 from groundwire.errors import StoreError
 from groundwire.rag.index import (
     CANDIDATES,

@@ -29,8 +29,9 @@ from groundwire.types import (
     TraceAudit,
     TraceGraph,
     TraceNode,
+    as_object,
+    as_table,
 )
-from groundwire.types.report import as_object, as_table
 from groundwire.types.stream import (
     DoneEvent,
     InterruptedEvent,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
-from groundwire.config.service import RealTimeConfig
+from groundwire.config import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import nearest_evidence
 from groundwire.requests import History, as_turns

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Protocol
 
 from groundwire.claims.extractor import extract
-from groundwire.config.service import RealTimeConfig, RiskAction
+from groundwire.config import RealTimeConfig, RiskAction
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message

@@ -11,7 +11,7 @@ from functools import cached_property
 from math import sqrt
 
 from groundwire.claims.assertiveness import classify_sentence
-from groundwire.config.service import RealTimeConfig
+from groundwire.config import RealTimeConfig
 from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
 from groundwire.llm import Generator, Message

@@ -13,7 +13,7 @@ from contextlib import suppress
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundwire.config.service import ServerConfig
+from groundwire.config import ServerConfig
 from groundwire.server.middleware.auth import scope_of
 from groundwire.server.problems import Problem, send_problem
 
