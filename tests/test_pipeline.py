@@ -14,7 +14,7 @@ from groundwire.errors import BackendError, BackendTimeout, ConfigError, InputEr
 from groundwire.metrics import Metrics
 from groundwire.pipeline import CheckContext, check
 from groundwire.types import Case, Claim, Estimate, GapType, HallucinationReport, Query, Source, Status, Turn, Verifier
-from groundwire.verdicts.profile import REDACTED, Profile
+from groundwire.verdicts.judge import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.batching import Batched
 from groundwire.verifiers.fake import FakeVerifier

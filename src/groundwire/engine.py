@@ -20,12 +20,12 @@ from groundwire.pipeline import CheckContext, Choose
 from groundwire.reports import html, json  # noqa: F401 (register the views of results)
 from groundwire.requests import History, Sources, as_sources, as_text, as_turns
 from groundwire.types import Case, Claim, ClaimVerification, Detection, HallucinationReport, KnowledgeBase
-from groundwire.verdicts.profile import Profile, profile_for
+from groundwire.verdicts.judge import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
 if TYPE_CHECKING:
     from groundwire.stores.knowledge_base import Knowledge
-    from groundwire.verdicts.drift import DriftMonitor
+    from groundwire.verdicts.calibration import DriftMonitor
     from groundwire.verifiers.dependence import Dependence
     from groundwire.verifiers.entropy import SemanticEntropy
 

@@ -42,21 +42,26 @@ from groundwire.types import (
 )
 from groundwire.verdicts.judge import (
     ClaimScores,
+    Profile,
+    contexts_without,
+    is_vague,
     judge,
     needs_citation_check,
     needs_p0,
     needs_prior,
     phantom,
     unchecked,
+    with_shares,
 )
-from groundwire.verdicts.merge import add_history_sources, add_kb_source, budget_flags, with_detection
-from groundwire.verdicts.mitigate import annotate, dispute, mitigate
-from groundwire.verdicts.profile import Profile
-from groundwire.verdicts.repair import apply
-from groundwire.verdicts.risk import apply_response_threshold
-from groundwire.verdicts.shares import contexts_without, with_shares
-from groundwire.verdicts.summary import summarise
-from groundwire.verdicts.vague import is_vague
+from groundwire.verdicts.repair import annotate, apply, dispute, mitigate
+from groundwire.verdicts.summary import (
+    add_history_sources,
+    add_kb_source,
+    apply_response_threshold,
+    budget_flags,
+    summarise,
+    with_detection,
+)
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.mapping import map_evidence
 

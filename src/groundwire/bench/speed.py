@@ -26,7 +26,7 @@ from groundwire.metrics import Metrics
 from groundwire.pipeline import CheckContext, check
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
-from groundwire.verdicts.profile import profile_for
+from groundwire.verdicts.judge import profile_for
 from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, BackendSpec, wrap_backend
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier

@@ -30,8 +30,7 @@ from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.integrations.rows import BatchRow, ParsedBatchRow, parse_row
 from groundwire.reports.feedback import open_feedback
 from groundwire.reports.terminal import progress_bar
-from groundwire.verdicts.conformal import TooFewRows, rank, threshold
-from groundwire.verdicts.drift import reference
+from groundwire.verdicts.calibration import TooFewRows, rank, reference, threshold
 
 WINDOW = 8
 """Rows scored concurrently."""

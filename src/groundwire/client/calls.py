@@ -22,7 +22,7 @@ from groundwire.errors import (
     InputError,
     Overloaded,
 )
-from groundwire.reports.parse import Json, audit_from, claim_from, detection_from, output_from, report_from
+from groundwire.reports.json import Json, audit_from, claim_from, detection_from, output_from, report_from
 from groundwire.requests import History, Sources, as_sources, as_turns
 from groundwire.retrieval.select import units
 from groundwire.types import (

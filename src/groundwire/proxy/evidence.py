@@ -20,7 +20,7 @@ from groundwire.errors import InputError
 from groundwire.requests import read_sources
 from groundwire.text.sentences import sentences
 from groundwire.types import ActionLedger, ClaimKind, Source, Turn
-from groundwire.verdicts.merge import user_statements
+from groundwire.verdicts.summary import user_statements
 
 MIN_PROSE_WORDS = 40
 """Unmarked statements of this length count as a document; questions seldom come with so much around them."""

@@ -6,7 +6,9 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, cast
+from typing import cast
+
+from typing_extensions import TypedDict
 
 from groundwire.config import RagConfig
 from groundwire.engine import Groundwire
@@ -17,8 +19,8 @@ from groundwire.requests import History, as_turns
 from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.text.tokens import PRONOUN, terms
 from groundwire.types import ClaimKind, HallucinationReport, Source, Turn
-from groundwire.verdicts.profile import MIN_CHARS
-from groundwire.verdicts.rag import HallucinationCheck, language
+from groundwire.verdicts.judge import MIN_CHARS
+from groundwire.verdicts.summary import HallucinationCheck, language
 
 
 class ReplySource(TypedDict):

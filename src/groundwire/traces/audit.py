@@ -35,7 +35,7 @@ from groundwire.types import (
     StepVerdict,
     TraceAudit,
 )
-from groundwire.verdicts.risk import claim_risk
+from groundwire.verdicts.summary import claim_risk
 from groundwire.verifiers.meaning import SAME, Core, agreement, asks_whether, core, counted, first_look, same_value
 from groundwire.verifiers.prompts import from_steps
 from groundwire.verifiers.similarity import is_silent
