@@ -210,7 +210,9 @@ def _engine(
 ) -> Groundwire:
     config = config or Config.load()
     changes = {key: value for key, value in (("profile", profile), ("target", target)) if value is not None}
-    return _loaded(_Key(config.changed(**changes) if changes else config), backend)
+    key = _Key(config.changed(**changes) if changes else config)
+    with _opening:  # concurrent first calls must not each load a model
+        return _opened(key, backend)
 
 
 class _Key:
@@ -228,11 +230,6 @@ class _Key:
 
 
 _opening = Lock()
-
-
-def _loaded(key: _Key, backend: BackendName | None) -> Groundwire:
-    with _opening:  # concurrent first calls must not each load a model
-        return _opened(key, backend)
 
 
 @lru_cache(maxsize=4)

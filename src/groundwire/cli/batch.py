@@ -52,7 +52,6 @@ from groundwire.reports.batch import (
     batch_markdown,
     batch_sarif,
     compare_runs,
-    group_table,
     junit_case,
     junit_document,
     percent,
@@ -171,7 +170,7 @@ class BatchTally:
         if gate.html is not None:
             summary = " · ".join(filter(None, (figures.describe(), outcome)))
             rows = (batch_row(_row_report(v, row), row.number, self._group(row) or "") for v, row in self._spooled())
-            write_atomic(gate.html, batch_page(self.name, summary, group_table(figures), rows))
+            write_atomic(gate.html, batch_page(self.name, summary, figures.group_table(), rows))
         if gate.sarif is not None:
             write_atomic(gate.sarif, self._sarif())
         if gate.table is not None:

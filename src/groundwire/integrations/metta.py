@@ -20,7 +20,7 @@ from groundwire.integrations.metta_runner import below, operation
 from groundwire.openie.mentions import mentions
 from groundwire.openie.tense import times
 from groundwire.stores.knowledge_base import Knowledge
-from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase, Segment, Turn
+from groundwire.types import Action, ActionKind, Flag, KnowledgeBase, Segment, Turn
 from groundwire.verdicts.repair import guidance, mitigate
 
 if TYPE_CHECKING:
@@ -92,14 +92,10 @@ class MettaPredicates:
         return atoms.value_atom(atoms.Handle(DialogueTurns(tuple(said))), "DialogueState")
 
     def detect_hallucinations(self, response: Atom, state: Atom, kb: Atom) -> Atom:
-        found = self._detect(atoms.text_of(response), _turns(state), _base(kb))
-        return atoms.list_atom(found.flags, atoms.flag_atom)
-
-    def _detect(self, response: str, turns: tuple[Turn, ...], kb: KnowledgeBase) -> Detection:
-        found = run(self.engine.detect(response, history=turns, kb=kb, now=self.now))
+        found = run(self.engine.detect(atoms.text_of(response), history=_turns(state), kb=_base(kb), now=self.now))
         if found.errors:
             raise InputError("; ".join(found.errors))
-        return found
+        return atoms.list_atom(found.flags, atoms.flag_atom)
 
     def detect_one(self, name: str, segments: Atom, state: Atom | None = None, kb: Atom | None = None) -> Atom:
         parts = [atoms.segment_of(atom) for atom in atoms.items(segments)]

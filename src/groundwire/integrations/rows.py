@@ -59,7 +59,7 @@ def row_identity(row: BatchRow) -> str:
         identity = json.loads(row.raw).get("id")
     except (ValueError, AttributeError, RecursionError):
         identity = None
-    if _is_identity(identity):
+    if isinstance(identity, str | int) and not isinstance(identity, bool):
         return str(identity)
     return f"row-{row.number or hashlib.sha256(row.raw.strip()).hexdigest()[:32]}"
 
@@ -106,10 +106,6 @@ def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
     if not isinstance(value, str):
         raise InputError(f"'{key}' must be a string" if key in row else f"the row has no '{key}'")
     return value
-
-
-def _is_identity(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 async def judge_row(engine: Groundwire, row: BatchRow) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from groundwire.errors import InputError
 from groundwire.text.controls import json_text
@@ -19,39 +20,30 @@ from groundwire.types import (
     Claim,
     ClaimVerification,
     Detection,
-    EdgeLabel,
     Edit,
     EpistemicGap,
     EvidenceRef,
     Feedback,
     Flag,
     HallucinationReport,
-    NodeKind,
     OutputCheck,
     PostHoc,
     Repair,
     SourceShare,
     Span,
-    Status,
     Step,
     StepVerdict,
     TraceAudit,
     TraceEdge,
     TraceGraph,
     TraceNode,
+    as_html,
     as_object,
     as_table,
 )
-from groundwire.types.stream import (
-    DoneEvent,
-    InterruptedEvent,
-    KnowledgeCheck,
-    ReformulatedEvent,
-    StreamEvent,
-    TokenEvent,
-    VerdictEvent,
-    WarningEvent,
-)
+
+if TYPE_CHECKING:
+    from groundwire.types.stream import DoneEvent, KnowledgeCheck, StreamEvent
 
 DIGITS = 4
 """Decimal places of probabilities and bits."""
@@ -110,6 +102,13 @@ def report_object(report: HallucinationReport) -> dict[str, Any]:
     }
 
 
+@as_html.register
+def _html(result: HallucinationReport | ClaimVerification | TraceAudit | Detection) -> str:
+    from groundwire.reports.html import notebook_view  # imported late: most checks never render HTML
+
+    return notebook_view(result)
+
+
 @as_table.register
 def _table(report: HallucinationReport) -> Any:
     from groundwire.reports.tables import claims_frame
@@ -148,7 +147,12 @@ def _detection_object(report: HallucinationReport) -> dict[str, Any]:
         found["flags"] = [flag_object(flag) for flag in report.flags]
         found["detectors_skipped"] = list(report.detection.skipped)
     if report.repair is not None:
-        found["repair"] = _repair_object(report.repair)
+        found["repair"] = {
+            "text": report.repair.text,
+            "actions": [_action_object(action) for action in report.repair.actions],
+            "edits": _json(report.repair.edits),
+            "guidance": report.repair.guidance or None,
+        }
     return found
 
 
@@ -160,15 +164,6 @@ def flag_object(flag: Flag) -> dict[str, Any]:
         "correction": flag.correction or None,
         "source": flag.source or None,
         "contradiction": _json(flag.contradiction),
-    }
-
-
-def _repair_object(repair: Repair) -> dict[str, Any]:
-    return {
-        "text": repair.text,
-        "actions": [_action_object(action) for action in repair.actions],
-        "edits": _json(repair.edits),
-        "guidance": repair.guidance or None,
     }
 
 
@@ -189,7 +184,11 @@ def output_object(check: OutputCheck) -> dict[str, Any]:
 def audit_object(audit: TraceAudit) -> dict[str, Any]:
     return {
         **_picked(audit, "flagged question backend"),
-        "steps": [_step_object(step) for step in audit.steps],
+        "steps": [
+            {**claim_object(s.verdict), "id": s.step.id, "cites": list(s.step.cites)}
+            | _picked(s, "premises contradicts circular")
+            for s in audit.steps
+        ],
         "post_hoc": _json(audit.post_hoc),
         "actions": [action_object(action) for action in audit.actions],
         "error": audit.error,
@@ -202,11 +201,6 @@ def action_object(action: ActionVerdict) -> dict[str, Any]:
 
 def audit_json(audit: TraceAudit) -> str:
     return json_text(audit_object(audit), 2)
-
-
-def _step_object(step: StepVerdict) -> dict[str, Any]:
-    links = _picked(step, "premises contradicts circular")
-    return {**claim_object(step.verdict), "id": step.step.id, "cites": list(step.step.cites), **links}
 
 
 def graph_object(graph: TraceGraph) -> dict[str, Any]:
@@ -236,7 +230,7 @@ def _node_object(node: TraceNode) -> dict[str, Any]:
 
 def event_object(event: StreamEvent) -> dict[str, Any]:
     """An event as clients receive it, with its `kind`."""
-    return {"kind": event.kind, **_EVENT_OBJECTS[type(event)](event)}
+    return {"kind": event.kind, **_EVENT_OBJECTS[event.kind](event)}
 
 
 def _done_object(done: DoneEvent) -> dict[str, Any]:
@@ -262,13 +256,13 @@ def knowledge_object(check: KnowledgeCheck) -> dict[str, Any]:
     }
 
 
-_EVENT_OBJECTS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    TokenEvent: lambda event: {"text": event.text},
-    WarningEvent: lambda event: asdict(event.warning),
-    VerdictEvent: lambda event: claim_object(event.verdict),
-    InterruptedEvent: lambda event: _picked(event, "at reason risk"),
-    ReformulatedEvent: lambda event: _picked(event, "text reason"),
-    DoneEvent: _done_object,
+_EVENT_OBJECTS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "token": lambda event: {"text": event.text},
+    "warning": lambda event: asdict(event.warning),
+    "verdict": lambda event: claim_object(event.verdict),
+    "interrupted": lambda event: _picked(event, "at reason risk"),
+    "reformulated": lambda event: _picked(event, "text reason"),
+    "done": _done_object,
 }
 
 
@@ -284,30 +278,14 @@ T = TypeVar("T")
 
 
 @cache
-def _types(kind: Any) -> Mapping[str, Any]:
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _read(kind: Callable[..., T], data: Json, /, **given: Any) -> T:
-    """A record from its JSON object; `given` are fields that JSON lacks or names otherwise."""
-    known = {name: hint for name, hint in _types(kind).items() if name in data and name not in given}
-    return kind(**{name: _value(hint, data[name]) for name, hint in known.items()}, **given)
-
-
-def _value(hint: Any, value: Any) -> Any:
-    """A value of a record by its type: `X | None`, a tuple, a record, an enum or a time; else as it is."""
-    if value is None:
-        return None
-    if isinstance(hint, UnionType):
-        hint = get_args(hint)[0]
-    if get_origin(hint) is tuple:
-        return tuple(_value(get_args(hint)[0], item) for item in value)
-    if is_dataclass(hint) and isinstance(hint, type):
-        return _read(hint, value)
-    if hint is datetime:
-        return datetime.fromisoformat(value)
-    return hint(value) if isinstance(hint, type) and issubclass(hint, StrEnum) else value
+    """A record from its JSON object; `given` are fields that JSON lacks or names otherwise. Raises `ValueError`."""
+    found: T = _adapter(kind).validate_python({**data, **given})
+    return found
 
 
 def no_text(_source: str, _start: int, _end: int) -> str:
@@ -331,6 +309,7 @@ def report_from(data: Json, response: str, quote: Quote = no_text) -> Hallucinat
 
 
 def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
+    given = data.get("feedback")
     return _read(
         ClaimVerification,
         data,
@@ -340,7 +319,7 @@ def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
         evidence=tuple(
             _read(EvidenceRef, ref, text=quote(ref["source"], ref["start"], ref["end"])) for ref in data["evidence"]
         ),
-        feedback=_feedback(data["feedback"]) if data.get("feedback") else None,
+        feedback=_read(Feedback, given, flagged=given["right"] != given["supported"]) if given else None,
     )
 
 
@@ -372,29 +351,10 @@ def read_graph(data: object) -> TraceGraph:
     try:
         root = str(nodes[0]["id"])
         return TraceGraph(
-            tuple(_node(node, root) for node in nodes),
-            tuple(TraceEdge(str(e["source"]), EdgeLabel(e["label"]), str(e["target"])) for e in edges),
+            tuple(_read(TraceNode, node, root=root) for node in nodes), tuple(_read(TraceEdge, edge) for edge in edges)
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the exported trace cannot be read: {error!r}") from None
-
-
-def _node(node: Json, root: str) -> TraceNode:
-    return TraceNode(
-        str(node["id"]),
-        root,
-        NodeKind(node["kind"]),
-        str(node["text"]),
-        datetime.fromisoformat(node["created"]),
-        node.get("name") and str(node["name"]),
-        None if node.get("confidence") is None else float(node["confidence"]),
-        Status(node["status"]) if node.get("status") else None,
-        dict(node.get("detail") or {}),
-    )
-
-
-def _feedback(data: Json) -> Feedback:
-    return _read(Feedback, data, flagged=data["right"] != data["supported"])
 
 
 def _step(data: Json, quote: Quote) -> StepVerdict:
@@ -406,13 +366,12 @@ def _step(data: Json, quote: Quote) -> StepVerdict:
 def _repair(data: Json, original: str) -> Repair:
     actions = tuple(_read(Action, action, kind=ActionKind(action["type"])) for action in data["actions"])
     at = {(action.start, action.end): action for action in actions}
-    edits = tuple(_edit(edit, at) for edit in data["edits"])
+    places = [(edit["start"], edit["end"]) for edit in data["edits"]]
+    edits = tuple(
+        _read(Edit, edit, action=at.get(place, Action(ActionKind.NONE, *place)))
+        for edit, place in zip(data["edits"], places, strict=True)
+    )
     return Repair(original, data["text"], edits, actions)
-
-
-def _edit(data: Json, at: Mapping[tuple[int, int], Action]) -> Edit:
-    place = (data["start"], data["end"])
-    return _read(Edit, data, action=at.get(place, Action(ActionKind.NONE, *place)))
 
 
 _OWN_KEYS = {*failed_object("", "", "", ""), "flags", "detectors_skipped", "repair"}

@@ -528,7 +528,7 @@ NOTHING_TO_CHECK = "NOTHING_TO_CHECK"
 def as_html(result: object) -> str | None:  # noqa: ARG001 (what has no look of its own is shown as text)
     """Render a result as an HTML fragment, or None if no renderer is registered for its type.
 
-    `reports/html.py` registers the renderers, so the records themselves know nothing about HTML.
+    `reports/json.py` registers the renderers, so the records themselves know nothing about HTML.
     """
     return None
 

@@ -56,7 +56,9 @@ def rows_needed(max_fpr: float, confidence: float | None = None) -> int:
         max_fpr: the guaranteed false positive rate, between 0 and 1.
         confidence: guarantee it for this calibration set with this probability; None: on average.
     """
-    _validate(max_fpr, confidence)
+    for name, value in (("max_fpr", max_fpr), ("confidence", 0.5 if confidence is None else confidence)):
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must be between 0 and 1, got {value}")
     if confidence is None:
         return ceil(1 / Fraction(str(max_fpr))) - 1
     return max(1, ceil(log(1 - confidence) / log1p(-max_fpr) - 1e-9))
@@ -83,13 +85,6 @@ def _binomial(n: int, k: int, p: float) -> float:
     """P(Binomial(n, p) = k), by logarithms, because n may be large."""
     ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
     return exp(ways + k * log(p) + (n - k) * log1p(-p))
-
-
-def _validate(max_fpr: float, confidence: float | None) -> None:
-    if not 0.0 < max_fpr < 1.0:
-        raise ValueError(f"max_fpr must be between 0 and 1, got {max_fpr}")
-    if confidence is not None and not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must be between 0 and 1, got {confidence}")
 
 
 # ---- drift: watch whether the answers in use still look like the rows that `groundwire calibrate` was given.
@@ -272,13 +267,10 @@ class DriftMonitor:
         for name, game in self._games.items():
             evidence.labels(name).set_function(partial(getattr, game, "peak"))
         index = Gauge("groundwire_drift_stability_index", "PSI of recent answers", registry=registry)
-        index.set_function(self._known_index)
+        # Not a number before there are enough answers: 0 would say that nothing has moved.
+        index.set_function(lambda: nan if (found := self._stability_index()) is None else found)
         answers = Gauge("groundwire_drift_answers", "Answers since the calibration", registry=registry)
         answers.set_function(lambda: self.status.answers)
-
-    def _known_index(self) -> float:
-        found = self._stability_index()
-        return nan if found is None else found  # 0 would say that nothing has moved
 
     def save(self) -> None:
         """Write the state, so that a restart continues. A file that cannot be written only costs that."""

@@ -539,20 +539,17 @@ def contexts_without(
 ) -> dict[tuple[str, str], tuple[Claim, str]]:
     """The contexts to ask a supported claim's shares with, by claim and source; none if it has no shares."""
     names = list(cited_ids(verdict.citations, sources) or dict.fromkeys(ref.source for ref in found.refs))
-    wanted = every or (free and not _stated_by_one(claim.text, found))
+    texts: dict[str, str] = {}
+    for ref in found.refs:
+        texts[ref.source] = f"{texts.get(ref.source, '')} {ref.text}"
+    stated_by_one = any(word_share(claim.text, text) >= STATED_SHARE for text in texts.values())
+    wanted = every or (free and not stated_by_one)
     if verdict.status is not Status.ENTAILED or len(names) < 2 or not wanted:
         return {}
     # p1 was asked with the cited sources alone where an estimate costs a request (`pipeline.score_claims`).
     text = found.with_text if free else found.cited_text or found.with_text
     taken = [source.id for source in sources if source.id in names[:MAX_SOURCES]]
     return {(claim.id, name): (claim, without_source(text, name, marker)) for name in taken}
-
-
-def _stated_by_one(claim: str, found: Gathered) -> bool:
-    texts: dict[str, str] = {}
-    for ref in found.refs:
-        texts[ref.source] = f"{texts.get(ref.source, '')} {ref.text}"
-    return any(word_share(claim, text) >= STATED_SHARE for text in texts.values())
 
 
 def with_shares(

@@ -149,7 +149,6 @@ _MARKS = re.compile(r"[.!?]?(?:[ \t]?\[[^\[\]\n]{1,40}\])*")
 _COUNT = re.compile(r"\d[\d.,]*")
 _HALF = re.compile(r"\d\s?[ap]\.m\Z", re.IGNORECASE)
 _TIE = re.compile(r"\b(in|on)\s+\Z", re.IGNORECASE)
-_TIES = {"day": "on", "month": "in"}
 _RANK = {ActionKind.REMOVE: 0, ActionKind.CORRECT: 1, ActionKind.FLAG: 2}
 
 
@@ -222,19 +221,15 @@ def _meet(one: _Change, other: _Change) -> bool:
 
 def _change(action: Action, response: str) -> _Change:
     if action.kind is ActionKind.FLAG:
-        end = _sentence_end(action, response)
+        # Behind the sentence that the remark is about, with its full stop and its citations.
+        held = [s.end for s in sentences(response) if s.start < action.end <= s.end]
+        end = max(held[0] if held else action.end, action.end)
+        marks = _MARKS.match(response, end)
+        end = marks.end() if marks else end
         return _Change(end, end, f" {action.annotation}", action)
     if action.kind is ActionKind.CORRECT:
         return _corrected(action, response)
     return _removed(action, response)
-
-
-def _sentence_end(action: Action, response: str) -> int:
-    """The end of the sentence that a remark is about, with its full stop and its citations."""
-    held = [s.end for s in sentences(response) if s.start < action.end <= s.end]
-    end = max(held[0] if held else action.end, action.end)
-    marks = _MARKS.match(response, end)
-    return marks.end() if marks else end
 
 
 def _corrected(action: Action, response: str) -> _Change:
@@ -245,8 +240,12 @@ def _corrected(action: Action, response: str) -> _Change:
     bare = _uncounted(action.replacement, response[action.start : end], response[end:])
     value = _pointed(bare, response[action.start : end], response[end:])
     tie = _TIE.search(response, max(0, action.start - 4), action.start)
-    if tie and (fitting := _TIES.get(_day(action.replacement))):
-        return _Change(tie.start(1), end, f"{_like(fitting, tie[1])} {value}", action)
+    found = dates(action.replacement)
+    is_date = len(found) == 1 and (found[0].start, found[0].end) == (0, len(action.replacement)) and found[0].years <= 1
+    if tie and is_date:
+        fitting = "on" if found[0].day else "in"  # on a day, in a month or a year
+        fitting = fitting.capitalize() if tie[1][0].isupper() else fitting
+        return _Change(tie.start(1), end, f"{fitting} {value}", action)
     article = _WORD_START.search(response, max(0, action.start - 4), action.start)
     first = action.replacement[:1].lower()
     if not article or not first.isalpha():
@@ -254,18 +253,6 @@ def _corrected(action: Action, response: str) -> _Change:
     letter = article.group()[0]
     new = f"{letter}n " if first in "aeiou" else f"{letter} "
     return _Change(article.start(), end, new + value, action)
-
-
-def _day(value: str) -> str:
-    """'day' for a day, 'month' for a month or year, else ''."""
-    found = dates(value)
-    if len(found) != 1 or (found[0].start, found[0].end) != (0, len(value)) or found[0].years > 1:
-        return ""
-    return "day" if found[0].day else "month"
-
-
-def _like(word: str, other: str) -> str:
-    return word.capitalize() if other[0].isupper() else word
 
 
 def _uncounted(value: str, before: str, rest: str) -> str:

@@ -83,26 +83,22 @@ def apply_response_threshold(verdicts: Sequence[ClaimVerification], threshold: f
     if threshold is None:
         return list(verdicts)
     if response_risk(verdicts) <= threshold:
-        return [_cleared(v, threshold) if v.is_flagged else v for v in verdicts]
+        within = f"(within the risk_threshold of {threshold:g})"
+        return [
+            replace(v, is_flagged=False, reason=f"{v.reason} {within}", spans=()) if v.is_flagged else v
+            for v in verdicts
+        ]
     if any(v.is_flagged for v in verdicts):
         return list(verdicts)
     worst = max(verdicts, key=claim_risk)
-    return [_doubted(v, threshold) if v is worst else v for v in verdicts]
-
-
-def _cleared(verdict: ClaimVerification, threshold: float) -> ClaimVerification:
-    reason = f"{verdict.reason} (within the risk_threshold of {threshold:g})"
-    return replace(verdict, is_flagged=False, reason=reason, spans=())
-
-
-def _doubted(verdict: ClaimVerification, threshold: float) -> ClaimVerification:
-    return replace(
-        verdict,
+    doubted = replace(
+        worst,
         status=Status.NOT_IN_CONTEXT,
         gap_type=GapType.PARTIAL_SUPPORT,
         is_flagged=True,
         reason=f"the least supported claim of an answer whose risk is over the risk_threshold of {threshold:g}",
     )
+    return [doubted if v is worst else v for v in verdicts]
 
 
 # ---- the `hallucination_check` object of the profile `rag`
@@ -176,16 +172,12 @@ def _row(claim: ClaimVerification, warning: str) -> CheckedClaim:
     return {
         "text": claim.claim_text,
         "citing": list(claim.citations),
-        "p1": _rounded(claim.p1),
-        "p0": _rounded(claim.p0),
+        "p1": None if claim.p1 is None else round(claim.p1, 4),
+        "p0": None if claim.p0 is None else round(claim.p0, 4),
         "confidence": round(score.confidence, 4),
         "grounded": grounded,
         "warning": None if grounded else warning,
     }
-
-
-def _rounded(probability: float | None) -> float | None:
-    return None if probability is None else round(probability, 4)
 
 
 def warning(check: HallucinationCheck, response: str) -> str | None:
@@ -228,9 +220,12 @@ def summarise(
     gaps = tuple(gap_of(c) for c in claims if c.gap_type is not None)
     critical = [c for c in claims if _is_critical(c, profile.critical_bits)]
     checked = [c for c in claims if c.status is not Status.UNCHECKED]
-    error = _error(claims) or _nothing_to_check(case, claims, skipped)
+    missed = [c for c in claims if c.status is Status.UNCHECKED]
+    error = f"{len(missed)} of {len(claims)} claims {missed[0].reason}" if missed else None
+    error = error or _nothing_to_check(case, claims, skipped)
     measured = bool(checked) or (not claims and bool(case.sources) and error is None)
     flagged = any(c.is_flagged for c in claims)
+    supported = sum(c.status is Status.ENTAILED for c in checked)
     return HallucinationReport(
         response_id=case.id,
         response=case.response,
@@ -242,7 +237,7 @@ def summarise(
         spans=merged([span for c in claims for span in c.spans]),
         flagged=None if error and not flagged else flagged,
         risk=response_risk(claims) if measured else None,
-        grounding_ratio=_grounded(checked) if measured else None,
+        grounding_ratio=supported / len(checked) if checked else 1.0 if measured else None,
         overall_confidence=_confidence(checked) if measured else None,
         has_critical_gaps=bool(critical),
         should_retry=bool(critical),
@@ -278,13 +273,6 @@ def _is_critical(claim: ClaimVerification, critical_bits: float) -> bool:
     return certain_kind or claim.budget_gap > critical_bits
 
 
-def _error(claims: Sequence[ClaimVerification]) -> str | None:
-    missed = [c for c in claims if c.status is Status.UNCHECKED]
-    if not missed:
-        return None
-    return f"{len(missed)} of {len(claims)} claims {missed[0].reason}"
-
-
 def _nothing_to_check(case: Case, claims: Sequence[ClaimVerification], skipped: Sequence[Claim]) -> str | None:
     """An error for text without any assertion: it may contain a claim that was not recognised as one.
 
@@ -293,11 +281,6 @@ def _nothing_to_check(case: Case, claims: Sequence[ClaimVerification], skipped: 
     asserted = claims or any(claim.kind is ClaimKind.ASSERTION for claim in skipped)
     says = bool(case.sources) and not asserted and any(map(str.isalnum, case.response))
     return NOTHING_TO_CHECK if says else None
-
-
-def _grounded(checked: Sequence[ClaimVerification]) -> float:
-    """The share of supported claims; 1 without claims."""
-    return sum(c.status is Status.ENTAILED for c in checked) / len(checked) if checked else 1.0
 
 
 def _confidence(checked: Sequence[ClaimVerification]) -> float:
@@ -384,7 +367,11 @@ def add_history_sources(case: Case) -> Case:
 def with_detection(report: HallucinationReport, detection: Detection) -> HallucinationReport:
     """Add the detectors' findings to a report; what a source supports is not reported as unknown."""
     supported = [c for c in report.claims if c.status is Status.ENTAILED and not c.is_flagged]
-    flags = tuple(flag for flag in detection.flags if not _answered(flag, supported))
+    flags = tuple(
+        flag
+        for flag in detection.flags
+        if flag.type not in _ABSENCE or not any(c.start < flag.end and flag.start < c.end for c in supported)
+    )
     spans = [Span(flag.start, flag.end, flag.confidence) for flag in flags]
     error = "; ".join(filter(None, (report.error, *detection.errors))) or None
     unflagged = None if error and not report.flagged else report.flagged
@@ -396,10 +383,6 @@ def with_detection(report: HallucinationReport, detection: Detection) -> Halluci
         risk=max((r for r in (report.risk, *(f.confidence for f in flags)) if r is not None), default=None),
         error=error,
     )
-
-
-def _answered(flag: Flag, supported: Sequence[ClaimVerification]) -> bool:
-    return flag.type in _ABSENCE and any(c.start < flag.end and flag.start < c.end for c in supported)
 
 
 def budget_flags(report: HallucinationReport) -> list[Flag]:
