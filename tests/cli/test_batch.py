@@ -91,7 +91,7 @@ def test_sources_come_as_retrievers_list_them(tmp_path: Path) -> None:
     go(rows, tmp_path / "out.jsonl")
     good, bad = read(tmp_path / "out.jsonl")
     assert good["claims"][0]["evidence"][0]["source"] == "S1"
-    assert "'sources' must map" in bad["error"]
+    assert "source 0 must be a string or a document, got dict" in bad["error"]
 
 
 def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

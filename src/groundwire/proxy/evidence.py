@@ -378,7 +378,12 @@ def _ledger(body: JsonObject, messages: Sequence[JsonObject]) -> ActionLedger | 
 
 def parse_sources(value: object) -> list[PromptDocument]:
     """Read the extension field in any of its forms; raises `InputError` for anything else."""
-    return [PromptDocument(source.text, source.id) for source in read_sources(value, _SOURCE_NAMES)]
+    if value is None:
+        raise InputError(f"{SOURCES_FIELD} must not be null", hint="leave it out, or give texts")
+    try:
+        return [PromptDocument(source.text, source.id) for source in read_sources(value, _SOURCE_NAMES)]
+    except InputError as error:
+        raise InputError(f"{SOURCES_FIELD}: {error.message}", hint=error.hint) from None
 
 
 def _chat_messages(messages: Sequence[JsonObject]) -> Iterator[_PlainMessage]:
