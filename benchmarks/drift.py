@@ -20,8 +20,7 @@ from benchmarks import command, run
 from groundwire.bench.measures import Figure, show
 from groundwire.cli.console import open_console
 from groundwire.config import CalibrationConfig
-from groundwire.verdicts.conformal import threshold
-from groundwire.verdicts.drift import DriftMonitor, reference
+from groundwire.verdicts.calibration import DriftMonitor, reference, threshold
 
 ROWS, UNSUPPORTED, MAX_FPR = 300, 0.15, 0.05
 BEFORE = 1000

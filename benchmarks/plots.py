@@ -42,6 +42,14 @@ def reliability_plot(sets: Sequence[Judged]) -> str:
     return chart("Does the risk mean what it says?", "stated risk", "share unsupported", series, diagonal=True)
 
 
+def precision_recall(bad: measures.Flags, score: measures.Scores) -> tuple[measures.Scores, measures.Scores]:
+    """Recall and precision for each threshold, from the highest score down."""
+    values, place = np.unique(-score, return_inverse=True)
+    flagged = np.cumsum(np.bincount(place, minlength=len(values))).astype(np.float64)
+    hits = np.cumsum(np.bincount(place, weights=bad.astype(np.float64), minlength=len(values)))
+    return hits / max(1, int(bad.sum())), hits / np.maximum(flagged, 1)
+
+
 def precision_recall_plot(sets: Sequence[Judged]) -> str:
     """Every threshold of each system that scores; the dot is the operating point that ships."""
     headline = [s for s in sets if s.name == HEADLINE] or list(sets)
@@ -50,7 +58,7 @@ def precision_recall_plot(sets: Sequence[Judged]) -> str:
     for system in sorted(systems, key=lambda name: name != OURS):
         bad, risk, flagged = _answers(headline, system)
         if bad.any():
-            found, exact = measures.precision_recall(bad, risk)
+            found, exact = precision_recall(bad, risk)
             mark = None
             if flagged is not None and flagged.any():
                 mark = (measures.recall(bad, flagged), measures.precision(bad, flagged))

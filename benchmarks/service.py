@@ -30,8 +30,7 @@ from benchmarks.load_generator import digest
 from groundwire.bench.measures import Figure, show
 from groundwire.bench.speed import fact, prose
 from groundwire.cli.console import open_console
-from groundwire.config import Config
-from groundwire.config.service import ServerConfig
+from groundwire.config import Config, ServerConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError
 from groundwire.metrics import Metrics

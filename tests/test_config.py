@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.config import Config
-from groundwire.config.load import RENAMED
-from groundwire.config.sections import LimitsConfig, SandboxConfig
+from groundwire.config import RENAMED, Config, LimitsConfig, SandboxConfig
 from groundwire.errors import ConfigError
 
 

@@ -27,7 +27,7 @@ LAYERS = (
     ("verifiers", "retrieval", "claims", "openie"),
     ("reports",),
     ("llm", "stores"),
-    ("text", "metrics", "otel", "conversion"),
+    ("text", "metrics", "otel", "conversion", "requests"),
     ("config",),
     ("_loop", "_optional"),
     ("types", "budget", "errors", "version", "models"),

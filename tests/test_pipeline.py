@@ -14,7 +14,7 @@ from groundwire.errors import BackendError, BackendTimeout, ConfigError, InputEr
 from groundwire.metrics import Metrics
 from groundwire.pipeline import CheckContext, check
 from groundwire.types import Case, Claim, Estimate, GapType, HallucinationReport, Query, Source, Status, Turn, Verifier
-from groundwire.verdicts.profile import REDACTED, Profile
+from groundwire.verdicts.judge import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.batching import Batched
 from groundwire.verifiers.fake import FakeVerifier
@@ -215,7 +215,7 @@ async def test_dependence_that_could_not_be_measured_is_an_error_and_not_zero() 
 
 
 def test_two_sources_of_one_name_are_refused() -> None:
-    from groundwire.engine import as_sources
+    from groundwire.requests import as_sources
 
     assert [source.id for source in as_sources(["a", Source("x", "b")])] == ["S0", "x"]
     with pytest.raises(InputError, match="S1"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, HallucinationReport, HallucinationType
-from groundwire.verdicts.judge import ClaimScores, judge, phantom, unchecked
-from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.judge import ClaimScores, Profile, judge, phantom, unchecked
 from groundwire.verdicts.summary import summarise
 
 PROFILE = Profile("default", 2.0, 0.95)

@@ -31,7 +31,7 @@ from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from training.pools_short import auroc
 
 from groundwire.text.document import Document
-from groundwire.verdicts.risk import WORST, with_odds
+from groundwire.verdicts.summary import WORST, with_odds
 from groundwire.verifiers.local.calibration import features, is_clear
 from groundwire.verifiers.local.network import Network, Reading
 from groundwire.verifiers.local.quantities import NumberCheck, check_numbers

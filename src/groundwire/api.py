@@ -15,8 +15,8 @@ from weakref import ref
 
 from groundwire._loop import run
 from groundwire.config import BackendName, Config, ProfileName
-from groundwire.engine import Groundwire, Sources
-from groundwire.retrieval.history import History
+from groundwire.engine import Groundwire
+from groundwire.requests import History, Sources
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, TraceAudit
 
 if TYPE_CHECKING:
@@ -210,7 +210,9 @@ def _engine(
 ) -> Groundwire:
     config = config or Config.load()
     changes = {key: value for key, value in (("profile", profile), ("target", target)) if value is not None}
-    return _loaded(_Key(config.changed(**changes) if changes else config), backend)
+    key = _Key(config.changed(**changes) if changes else config)
+    with _opening:  # concurrent first calls must not each load a model
+        return _opened(key, backend)
 
 
 class _Key:
@@ -228,11 +230,6 @@ class _Key:
 
 
 _opening = Lock()
-
-
-def _loaded(key: _Key, backend: BackendName | None) -> Groundwire:
-    with _opening:  # concurrent first calls must not each load a model
-        return _opened(key, backend)
 
 
 @lru_cache(maxsize=4)

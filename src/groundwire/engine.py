@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from groundwire import pipeline
 from groundwire.claims.extractor import extract
@@ -18,20 +17,17 @@ from groundwire.llm import Generator, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics, log_detection
 from groundwire.otel import emit_evaluations
 from groundwire.pipeline import CheckContext, Choose
-from groundwire.reports import html, json  # noqa: F401 (register the views of results)
-from groundwire.retrieval.history import History, as_turns
-from groundwire.retrieval.load import from_mapping
-from groundwire.types import Case, Claim, ClaimVerification, Detection, HallucinationReport, KnowledgeBase, Source
-from groundwire.verdicts.profile import Profile, profile_for
+from groundwire.reports import json  # noqa: F401 (registers the views of results)
+from groundwire.requests import History, Sources, as_sources, as_text, as_turns
+from groundwire.types import Case, Claim, ClaimVerification, Detection, HallucinationReport, KnowledgeBase
+from groundwire.verdicts.judge import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
 if TYPE_CHECKING:
     from groundwire.stores.knowledge_base import Knowledge
-    from groundwire.verdicts.drift import DriftMonitor
+    from groundwire.verdicts.calibration import DriftMonitor
     from groundwire.verifiers.dependence import Dependence
     from groundwire.verifiers.entropy import SemanticEntropy
-
-Sources = str | Mapping[str, str] | Sequence[str | Source]
 
 
 class ContextKwargs(TypedDict, total=False):
@@ -114,15 +110,13 @@ class Groundwire:
         question: str = "",
         response_id: str = "",
         choose: Choose | None = None,
-        history: History = (),
-        kb: KnowledgeBase | str | None = None,
-        now: datetime | None = None,
+        **context: Unpack[ContextKwargs],
     ) -> HallucinationReport:
-        """Check an answer; see `groundwire.check` for the parameters.
+        """Check an answer; see `groundwire.check` for the parameters, of which `context` are history, kb and now.
 
         `choose` selects the claims to verify; the others are listed as skipped.
         """
-        case = self.case(answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now)
+        case = self.case(answer, sources, question=question, response_id=response_id, **context)
         report = await pipeline.check(case, self.context, choose)
         self.publish(report, sampled=choose is not None)
         return report
@@ -135,17 +129,9 @@ class Groundwire:
         if self.drift is not None and not sampled:
             self.drift.observe(report)
 
-    async def detect(
-        self,
-        response: str,
-        sources: Sources = (),
-        *,
-        history: History = (),
-        kb: KnowledgeBase | str | None = None,
-        now: datetime | None = None,
-    ) -> Detection:
+    async def detect(self, response: str, sources: Sources = (), **context: Unpack[ContextKwargs]) -> Detection:
         """Run the knowledge detectors without measuring bits."""
-        case = self._case(response, sources, history=history, kb=kb, now=now)
+        case = self._case(response, sources, **context)
         self._admit(case, needs_sources=False)
         found = await self.context.detect(case)
         self._record(found)
@@ -162,15 +148,13 @@ class Groundwire:
         *,
         attempt: int = 0,
         regenerate: bool = True,
-        history: History = (),
-        kb: KnowledgeBase | str | None = None,
-        now: datetime | None = None,
+        **context: Unpack[ContextKwargs],
     ) -> HallucinationReport:
         """The report with a repaired answer. A correction is kept only if a second check does not flag it.
 
-        Many severe flags ask for a new answer instead, unless `regenerate` is off: nobody may be there to write it.
+        Many severe flags ask for a new answer instead, unless `regenerate` is off: a caller may be unable to get one.
         """
-        case = self._case(report.response, sources, history=history, kb=kb, now=now)
+        case = self._case(report.response, sources, **context)
         settings = self.config.mitigation
         if not regenerate:
             settings = settings.model_copy(update={"severe_flags": len(pipeline.all_flags(report)) + 1})
@@ -183,28 +167,18 @@ class Groundwire:
         *,
         question: str = "",
         response_id: str = "",
-        history: History = (),
-        kb: KnowledgeBase | str | None = None,
-        now: datetime | None = None,
+        **context: Unpack[ContextKwargs],
     ) -> Case:
         """The input of a check; raises `InputError` if it cannot be checked."""
-        case = self._case(answer, sources, question, response_id, history=history, kb=kb, now=now)
+        case = self._case(answer, sources, question, response_id, **context)
         self._admit(case)
         return case
 
     def _case(
-        self,
-        answer: str,
-        sources: Sources,
-        question: str = "",
-        name: str = "",
-        *,
-        history: History,
-        kb: KnowledgeBase | str | None,
-        now: datetime | None,
+        self, answer: str, sources: Sources, question: str = "", name: str = "", **context: Unpack[ContextKwargs]
     ) -> Case:
-        turns = as_turns(history or ())
-        return Case(answer, as_sources(sources), question, name, turns, self.knowledge(kb), now)
+        turns, known = as_turns(context.get("history") or ()), self.knowledge(context.get("kb"))
+        return Case(answer, as_sources(sources), question, name, turns, known, context.get("now"))
 
     def knowledge(self, kb: KnowledgeBase | str | None) -> KnowledgeBase | None:
         """The knowledge base at a path or URL, opened once and closed with the engine."""
@@ -225,8 +199,7 @@ class Groundwire:
             raise InputError(f"confidence must be between 0 and 1, got {target}")
         case = Case(claim, as_sources(evidence), question)
         self._admit(case)
-        whole = _whole(case, target)
-        return (await pipeline.verify([whole], case, self.context))[0]
+        return (await pipeline.verify([_as_one_claim(case, target)], case, self.context))[0]
 
     async def verify(self, claims: Sequence[Claim], sources: Sources, *, question: str = "") -> list[ClaimVerification]:
         """Verify claims that were extracted elsewhere; the verdicts are in the same order."""
@@ -315,36 +288,10 @@ class Groundwire:
         await self.aclose()
 
 
-def as_text(value: object, what: str) -> str:
-    """Reject other types here, with a clear message: the text of a model's response may be None."""
-    if not isinstance(value, str):
-        raise InputError(f"{what} must be a string, got {type(value).__name__}")
-    return value
-
-
-def as_sources(sources: Sources) -> tuple[Source, ...]:
-    """Sources from one text, a list of texts (S0, S1, …), a mapping of ids to texts, or `Source` objects."""
-    if isinstance(sources, str):
-        return (Source("S0", sources),)
-    if isinstance(sources, Mapping):
-        return tuple(from_mapping(sources))
-    found = tuple(
-        s if isinstance(s, Source) else Source(f"S{n}", as_text(s, f"source {n}")) for n, s in enumerate(sources or ())
-    )
-    twice = [name for name, times in Counter(source.id for source in found).items() if times > 1]
-    if twice:
-        raise InputError(f"two sources have the id {twice[0]}", hint="give each source its own id")
-    return found
-
-
-def _whole(case: Case, confidence: float) -> Claim:
+def _as_one_claim(case: Case, confidence: float) -> Claim:
     """A text as one claim, without its citation marks."""
     parts = extract(case.response, known_sources=[source.id for source in case.sources])
     cited = dict.fromkeys(label for part in parts for label in part.citations)
     text = " ".join(part.text for part in parts) if cited else case.response.strip()
-    return Claim("c1", text, *_stripped(case.response), tuple(cited), confidence)
-
-
-def _stripped(text: str) -> tuple[int, int]:
-    start = len(text) - len(text.lstrip())
-    return start, start + len(text.strip())
+    start = len(case.response) - len(case.response.lstrip())
+    return Claim("c1", text, start, start + len(case.response.strip()), tuple(cited), confidence)

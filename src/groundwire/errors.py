@@ -4,14 +4,14 @@ GroundwireError            hint, retryable, exit_code
 ├── InputError             what was given cannot be used                     exit 2
 │   └── ConfigError        a key or value of the configuration is wrong      exit 2
 ├── MissingExtra           a feature needs `pip install groundwire[extra]`   exit 2
-├── StoreError             the store failed: full, gone, of a newer release  exit 3
-├── Overloaded             more is wanted than can be done now (retry_after)  exit 3, retryable
+├── StoreError             the store failed: full, missing, newer release    exit 3
+├── Overloaded             no capacity left; try again after `retry_after`   exit 3, retryable
 ├── FactNotGrounded        the memory gate refused a fact                    exit 1
 └── BackendError           the verifier or model behind it failed            exit 3
     ├── BackendTimeout     it did not answer in time                         retryable
     ├── RateLimited        it asked us to come back later (retry_after)      retryable
     ├── BackendDown        it cannot be reached, or answers nonsense
-    └── QueryRefused       it is well, but will not judge this one query
+    └── QueryRefused       it works, but refuses to judge this query
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class StoreError(GroundwireError):
 
 
 class Overloaded(GroundwireError):
-    """`retry_after` is in how many seconds there is likely to be room."""
+    """`retry_after` is the number of seconds until there is likely to be capacity."""
 
     retryable = True
 
@@ -61,7 +61,7 @@ class Overloaded(GroundwireError):
 
 
 class FactNotGrounded(GroundwireError):
-    """The evidence does not carry the fact; `gap_bits` is what was missing."""
+    """The evidence does not support the fact; `gap_bits` is how many bits are missing."""
 
     exit_code = 1
     status = "ErrFactNotGrounded"

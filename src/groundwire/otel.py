@@ -41,7 +41,9 @@ def emit_evaluations(report: HallucinationReport, *, include_text: bool) -> None
     from opentelemetry._logs import LogRecord, SeverityNumber, get_logger
 
     logger = get_logger("groundwire", __version__)
-    for attributes in _events(report, include_text):
+    common = {RESPONSE_ID: report.response_id} if report.response_id else {}
+    for found in (_answer(report, include_text), *(_claim(claim, include_text) for claim in report.claims)):
+        attributes = found | common
         failed = ERROR_TYPE in attributes
         logger.emit(
             LogRecord(
@@ -70,13 +72,6 @@ def evaluated_span(traceparent: str) -> Iterator[None]:
 
 def _is_loaded() -> bool:
     return "opentelemetry._logs" in sys.modules
-
-
-def _events(report: HallucinationReport, include_text: bool) -> Iterator[Attributes]:
-    common = {RESPONSE_ID: report.response_id} if report.response_id else {}
-    yield _answer(report, include_text) | common
-    for claim in report.claims:
-        yield _claim(claim, include_text) | common
 
 
 def _answer(report: HallucinationReport, include_text: bool) -> Attributes:

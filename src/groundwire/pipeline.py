@@ -1,4 +1,4 @@
-"""The way of one check, from an answer to its report. Every interface goes through here.
+"""One check, from an answer to its report. Every interface goes through here.
 
     response ──► extract_claims ──► select_claims ──► judge_claims ──────────────► summarise ──► report
                  (claims/)          (limits)          │                            (verdicts/)
@@ -6,7 +6,7 @@
                                                       ├─ score_claims: p1, p0, citation  (verifiers/)
                                                       └─ judge: bits, status, flag       (verdicts/)
 
-`fix` repairs a report's answer and checks the corrections by the same way.
+`fix` repairs a report's answer and checks the corrections in the same way.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from groundwire.types import (
     ClaimKind,
     ClaimVerification,
     Detection,
-    Edit,
     Estimate,
     Flag,
     HallucinationReport,
@@ -42,27 +41,32 @@ from groundwire.types import (
 )
 from groundwire.verdicts.judge import (
     ClaimScores,
+    Profile,
+    contexts_without,
+    is_vague,
     judge,
     needs_citation_check,
     needs_p0,
     needs_prior,
     phantom,
     unchecked,
+    with_shares,
 )
-from groundwire.verdicts.merge import add_history_sources, add_kb_source, budget_flags, with_detection
-from groundwire.verdicts.mitigate import annotate, dispute, mitigate
-from groundwire.verdicts.profile import Profile
-from groundwire.verdicts.repair import apply
-from groundwire.verdicts.risk import apply_response_threshold
-from groundwire.verdicts.shares import contexts_without, with_shares
-from groundwire.verdicts.summary import summarise
-from groundwire.verdicts.vague import is_vague
+from groundwire.verdicts.repair import annotate, apply, dispute, mitigate
+from groundwire.verdicts.summary import (
+    add_history_sources,
+    add_kb_source,
+    apply_response_threshold,
+    budget_flags,
+    summarise,
+    with_detection,
+)
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.mapping import map_evidence
 
 TOO_MANY = "error: more claims than limits.max_claims allows"
 
-BLIND = "the verifier '%s' gives every claim the same probability with and without its evidence: it does not read"
+BLIND = "the verifier '%s' gives every claim the same probability with and without its evidence: it does not read it"
 MIN_BLIND = 3
 """Claims of one response that must agree before a verifier is said not to read: one or two may by chance."""
 
@@ -360,12 +364,9 @@ async def fix(
 
 def all_flags(report: HallucinationReport) -> list[Flag]:
     """The detectors' flags, and the claims' flags where no detector flags the same words."""
-    own = [f for f in budget_flags(report) if not any(_overlap(f, other) for other in report.flags)]
+    claims = budget_flags(report)
+    own = [f for f in claims if not any(f.start < other.end and other.start < f.end for other in report.flags)]
     return [*report.flags, *own]
-
-
-def _overlap(one: Flag, other: Flag) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 async def _broken(repair: Repair, case: Case, context: CheckContext) -> dict[Action, Action]:
@@ -373,18 +374,11 @@ async def _broken(repair: Repair, case: Case, context: CheckContext) -> dict[Act
     again = await check(replace(case, response=repair.text), context)
     bad = [(c.start, c.end) for c in again.claims if c.is_flagged] + [(f.start, f.end) for f in again.flags]
     otherwise = [flag.fix for flag in again.flags if flag.correction and flag.fix]
-    return {
-        edit.action: _instead(edit.action, any(_touches(edit, *place) for place in otherwise))
-        for edit in repair.edits
-        if any(_touches(edit, *place) for place in bad)
-    }
-
-
-def _touches(edit: Edit, start: int, end: int) -> bool:
-    return start < edit.new_end and edit.new_start < end
-
-
-def _instead(action: Action, disputed: bool) -> Action:
-    """A remark; or escalation, where another authority would put other words in the same place."""
-    assert action.flag is not None
-    return dispute(action.flag) if disputed else annotate(action.flag)
+    instead: dict[Action, Action] = {}
+    for edit in repair.edits:
+        flag = edit.action.flag
+        if flag and any(start < edit.new_end and edit.new_start < end for start, end in bad):
+            # Where another authority would put other words in the same place, a person has to decide.
+            disputed = any(start < edit.new_end and edit.new_start < end for start, end in otherwise)
+            instead[edit.action] = dispute(flag) if disputed else annotate(flag)
+    return instead

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from groundwire.config import BackendName, Config, ProfileName
-    from groundwire.engine import Sources
-    from groundwire.retrieval.history import History
+    from groundwire.requests import History, Sources
     from groundwire.types import HallucinationReport, KnowledgeBase
 
 __all__ = ["assert_grounded"]

@@ -11,8 +11,7 @@ from groundwire.agent.checkpoint import annotate, check, choose, guidance, is_cr
 from groundwire.claims.extractor import extract
 from groundwire.config import Config, VerificationConfig
 from groundwire.types import Claim, Estimate, EvidenceRef
-from groundwire.verdicts.judge import ClaimScores, judge
-from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.judge import ClaimScores, Profile, judge
 
 LONG = "The tower is tall. " * 10
 FILES = {"a.txt": "The tower is tall. It opened in 1889."}

@@ -13,7 +13,7 @@ from tests.knowledge import early_store
 from groundwire import Config, Groundwire, Status
 from groundwire.agent.reasoning import ReasoningTraces
 from groundwire.errors import InputError
-from groundwire.reports.parse import read_graph
+from groundwire.reports.json import read_graph
 from groundwire.stores.database import Database, _engine, _place, current_revision, newest_revision, open_database
 from groundwire.types import EdgeLabel, GapType, NodeKind
 

@@ -93,10 +93,10 @@ async def test_all_figures_come_from_one_run() -> None:
     ]
     async with Groundwire(Config(), backend="fake") as engine:
         figures = await measure(engine, [CARD, *others], [TWIN], padding_cards=11)
-    assert figures.claims == 33
-    assert figures.pairs == 1
-    assert figures.clean_answers == 11
-    assert figures.padded > 0
+    assert figures["claims"] == 33
+    assert figures["pairs"] == 1
+    assert figures["clean_answers"] == 11
+    assert figures["padded"] > 0
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:

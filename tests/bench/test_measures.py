@@ -6,6 +6,7 @@ from math import isnan
 
 import numpy as np
 import pytest
+from benchmarks.plots import precision_recall
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,6 @@ from groundwire.bench.measures import (
     calibration_error,
     f1,
     precision,
-    precision_recall,
     recall,
     reliability,
     span_count,

@@ -94,7 +94,7 @@ def test_an_audit_can_be_kept_and_asked_again(store_url: str, tmp_path: Path) ->
         (["[1, 2]"], "step 1 must be a string"),
         (["nowhere.json"], "does not exist"),
         (["-", "-s", "-"], "only one of trace and sources"),
-        (['{"steps": ["x y"], "sources": {"S0": "a"}}', "-s", "b c"], "already has a source S0"),
+        (['{"steps": ["x y"], "sources": {"S0": "a"}}', "-s", "b c"], "two sources have the id S0"),
         (["1. One is so.", "--html", "/nowhere/x.html"], "cannot write"),
     ],
 )

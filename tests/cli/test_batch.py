@@ -55,7 +55,7 @@ def test_one_line_out_for_one_line_in_in_order(tmp_path: Path) -> None:
         ({"id": "x", "context": "text"}, "no 'response'"),
         ({"id": "x", "response": "It is red."}, "neither 'sources' nor 'context'"),
         ({"id": "x", "response": 7, "context": "x"}, "'response' must be a string"),
-        ({"id": "x", "response": "It is red.", "sources": {"S0": 3}}, "'sources' must map ids to texts"),
+        ({"id": "x", "response": "It is red.", "sources": {"S0": 3}}, "source 'S0' must be a string, got int"),
         ({"id": "x", "response": "  ", "context": "x"}, "empty"),
         ({"id": "x", "response": "It is red.", "context": " "}, "no sources"),
         (b"[" * 100_000, "not JSON"),
@@ -91,7 +91,7 @@ def test_sources_come_as_retrievers_list_them(tmp_path: Path) -> None:
     go(rows, tmp_path / "out.jsonl")
     good, bad = read(tmp_path / "out.jsonl")
     assert good["claims"][0]["evidence"][0]["source"] == "S1"
-    assert "'sources' must map" in bad["error"]
+    assert "source 0 must be a string or a document, got dict" in bad["error"]
 
 
 def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from groundwire.cli import main
 from groundwire.cli.calibrate import read_labelled, round_up
 from groundwire.config import Config
 from groundwire.errors import GroundwireError
-from groundwire.verdicts.drift import open_monitor
+from groundwire.verdicts.calibration import open_monitor
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "labelled.jsonl"

@@ -21,9 +21,8 @@ from lxml import html as lxml_html
 from rich.console import Console
 from typer.testing import CliRunner
 
-from groundwire.cli.batch import BatchArgs, run_batch
+from groundwire.cli.batch import BatchArgs, BatchTally, Gate, run_batch
 from groundwire.cli.main import app
-from groundwire.cli.tally import BatchTally, Gate
 from groundwire.config import Config
 from groundwire.errors import InputError, MissingExtra
 from groundwire.integrations.rows import BatchRow

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.knowledge import MemoryKnowledge
 
-from groundwire.config.sections import DetectorsConfig, DetectorSwitches, DetectorWeights
+from groundwire.config import DetectorsConfig, DetectorSwitches, DetectorWeights
 from groundwire.detectors.registry import DETECTORS, detect, merge_overlapping
 from groundwire.errors import BackendDown, StoreError
 from groundwire.types import Attribute, Case, Detection, Entity, Fact, Flag, HallucinationType, Match, Turn, Value

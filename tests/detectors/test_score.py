@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.config.sections import EvidenceWeights
+from groundwire.config import EvidenceWeights
 from groundwire.detectors.scoring import (
     HistoryEvidence,
     KBEvidence,

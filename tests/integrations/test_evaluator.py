@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 from importlib import import_module
 
 import pytest
 
-from groundwire.errors import BackendTimeout, InputError, MissingExtra
-from groundwire.integrations.evaluator import GroundednessChecker, as_sources
-from groundwire.types import Source
+from groundwire.errors import BackendTimeout, MissingExtra
+from groundwire.integrations.evaluator import GroundednessChecker
 from groundwire.verifiers.fake import FakeVerifier
-
-
-@dataclass
-class Document:
-    page_content: str
-    metadata: dict[str, str] = field(default_factory=dict)
-
-
-def test_accepted_forms_of_sources() -> None:
-    assert as_sources("text") == "text"
-    assert as_sources({"a": "text"}) == {"a": "text"}
-    assert as_sources(None) == ()
-    assert as_sources(["x", Document("y", {"source": "f.md"}), Source("z", "z")]) == [
-        Source("S0", "x"),
-        Source("S1", "y", "f.md"),
-        Source("z", "z"),
-    ]
-    assert as_sources(Document("one")) == [Source("S0", "one")]
-    with pytest.raises(InputError, match="source 0 must be a string or a document, got int"):
-        as_sources([7])
 
 
 def test_unchecked_answer_has_no_score(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.knowledge import MemoryKnowledge
 
-from groundwire.config.sections import DetectorsConfig
+from groundwire.config import DetectorsConfig
 from groundwire.detectors.registry import detect
 from groundwire.errors import BackendDown
 from groundwire.llm.base import Completion, Generator, Message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.config.service import RealTimeConfig
+from groundwire.config import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.proxy.proxy import ProxyOptions, parse_options
 from groundwire.proxy.upstream import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from groundwire.proxy.modes import add_remarks, cut_before, first_contradiction
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, EvidenceRef, HallucinationReport, Source
-from groundwire.verdicts.judge import ClaimScores, judge
-from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.judge import ClaimScores, Profile, judge
 from groundwire.verdicts.summary import summarise
 
 PROFILE = Profile("default", threshold_bits=2.0, target=0.95)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from tests.rag.pinecone_server import KEY, PineconeServer
 
-from groundwire.config import Config
-from groundwire.config.service import RagConfig
+from groundwire.config import Config, RagConfig
 from groundwire.rag import index_pinecone, index_sqlite
 from groundwire.rag.index import IndexedDocument, IndexedPassage, PassageIndex, default_embedder, open_index
 from groundwire.rag.ingest import Ingest, PassageSize, split_passages

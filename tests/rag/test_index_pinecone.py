@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.rag.pinecone_server import KEY, PineconeServer
 
-from groundwire.config.service import RagConfig
+from groundwire.config import RagConfig
 from groundwire.errors import BackendDown, BackendError, ConfigError, GroundwireError, RateLimited
 from groundwire.rag.index import IndexedDocument
 from groundwire.rag.index_pinecone import PineconeIndex, open_index

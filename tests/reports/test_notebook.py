@@ -22,8 +22,8 @@ from groundwire.types import (
     Step,
     StepVerdict,
     TraceAudit,
+    as_html,
 )
-from groundwire.types.report import as_html
 
 EVIL = "<script>alert(1)</script>\x1b[31m\u202e\" onload='x' </td></table><img src=x onerror=y>\ud800"
 ALLOWED = {"div", "span", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "br", "mark"}

@@ -9,8 +9,16 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.reports.json import audit_object, claim_object, output_object, report_object
-from groundwire.reports.parse import audit_from, claim_from, output_from, report_from
+from groundwire.reports.json import (
+    audit_from,
+    audit_object,
+    claim_from,
+    claim_object,
+    output_from,
+    output_object,
+    report_from,
+    report_object,
+)
 from groundwire.types import (
     Claim,
     ClaimKind,

@@ -17,8 +17,7 @@ from groundwire.reports.json import failed_object, report_object, to_json
 from groundwire.reports.plaintext import bracket_spans, split_at_spans
 from groundwire.reports.terminal import progress_bar, show_report
 from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span, Status
-from groundwire.verdicts.judge import ClaimScores, judge, unchecked
-from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.judge import ClaimScores, Profile, judge, unchecked
 from groundwire.verdicts.summary import summarise
 
 HOSTILE = 'Tall <script>alert(1)</script>\x1b[31m "x" \u202e&amp;'

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.retrieval import from_context, from_mapping, load_answer, load_sources, units
+from groundwire.retrieval import load_answer, load_sources, units
 from groundwire.types import Source
 
 LIMIT = 1_000_000
@@ -211,13 +211,6 @@ def test_answers_follow_the_same_rules(tmp_path: Path) -> None:
             load_answer(bad, stdin=stdin, max_bytes=LIMIT)
 
 
-def test_mappings_and_one_context() -> None:
-    assert from_mapping({"S0": "a", "x": "b"}) == [Source("S0", "a"), Source("x", "b")]
-    assert from_context("all of it") == [Source("context", "all of it")]
-    with pytest.raises(InputError, match="must be a string, got int"):
-        from_mapping({"S0": 3})  # type: ignore[dict-item]
-
-
 def test_html_is_what_a_reader_sees(tmp_path: Path) -> None:
     page = """<!doctype html><html><head><title>t</title><style>p{}</style></head><body><script>evil()</script>
     <h1>Sights</h1><p>The tower<br>is <b>tall</b>.</p><ul><li>one</li><li>two</li></ul><!-- hidden -->
@@ -281,7 +274,6 @@ def test_no_bytes_make_it_fall_over(tmp_path: Path, data: bytes, suffix: str) ->
 
 def test_half_characters_do_not_survive(tmp_path: Path) -> None:
     assert load(put(tmp_path, "s.json", '{"S0": "tall \\ud800!"}'))[0].text == "tall \ufffd!"
-    assert from_mapping({"S0": "tall \udce9!"})[0].text == "tall \ufffd!"
     assert load_answer("so tall \udce9", stdin=io.StringIO(), max_bytes=LIMIT) == "so tall \ufffd"
 
 

@@ -14,8 +14,7 @@ from rich.console import Console
 from tests.loopback import Loopback, Reply, Request
 from tests.scale.samples import TOWER, labels, many
 
-from groundwire.cli.batch import BatchArgs, read_reports, run_batch
-from groundwire.cli.tally import Gate
+from groundwire.cli.batch import BatchArgs, Gate, read_reports, run_batch
 from groundwire.config import Config
 from groundwire.errors import MissingExtra
 from groundwire.integrations.udf import GroundwireUDF

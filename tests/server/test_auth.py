@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import pytest
 from tests.serving import Served, served
 
-from groundwire.config import Config
-from groundwire.config.service import ServerConfig
+from groundwire.config import Config, ServerConfig
 from groundwire.errors import StoreError
 from groundwire.server.app import create_app
 from groundwire.server.auth import PATHS, AuthMiddleware, KeyCache, RateLimiter, is_loopback

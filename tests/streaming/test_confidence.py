@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.config.service import RealTimeConfig
+from groundwire.config import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.streaming.attribution import BASE, score, score_confidence
 from groundwire.types.stream import Attribution, SourceType

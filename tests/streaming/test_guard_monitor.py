@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.config import Config
-from groundwire.config.service import RealTimeConfig
+from groundwire.config import Config, RealTimeConfig
 from groundwire.engine import Groundwire
 from groundwire.streaming.guard import KEPT_WARNINGS, TAIL, GenerationMonitor
 from groundwire.streaming.patterns import PATTERNS

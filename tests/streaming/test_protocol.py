@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.config.service import RealTimeConfig
+from groundwire.config import RealTimeConfig
 from groundwire.streaming.protocol import LEVELS, assess, guidance, is_clear_contradiction, speaks_of, stops, wordings
 from groundwire.types import Claim, ClaimVerification, EvidenceRef, GapType, Risk, Status
 from groundwire.types.stream import Coherence, Contradiction, StreamWarning

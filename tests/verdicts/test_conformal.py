@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.verdicts.conformal import TooFewRows, rank, rows_needed, threshold
+from groundwire.verdicts.calibration import TooFewRows, rank, rows_needed, threshold
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 ALPHAS = st.sampled_from([0.01, 0.05, 0.07, 0.1, 0.2, 0.29, 0.5])

@@ -21,7 +21,7 @@ from groundwire.cli.doctor import _drift
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.metrics import Metrics
-from groundwire.verdicts.drift import LEVEL, DriftMonitor, open_monitor
+from groundwire.verdicts.calibration import LEVEL, DriftMonitor, open_monitor
 
 
 def test_without_drift_there_is_no_alarm_however_long_it_runs() -> None:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from groundwire.budget import kl_bits
 from groundwire.types import Claim, Estimate, EvidenceRef, GapType, Span, Status
-from groundwire.verdicts.judge import ClaimScores, judge, needs_citation_check, needs_p0, phantom
-from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.judge import ClaimScores, Profile, judge, needs_citation_check, needs_p0, phantom
 from groundwire.verdicts.summary import gap_of
 
 DEFAULT = Profile("default", threshold_bits=2.0, target=0.95)

@@ -6,7 +6,7 @@ from groundwire._loop import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.types import Detection, Flag, HallucinationReport, HallucinationType
-from groundwire.verdicts.merge import budget_flags, with_detection
+from groundwire.verdicts.summary import budget_flags, with_detection
 
 ANSWER = "The tower is 67 metres tall. It was painted by Ruth Okafor."
 SOURCE = "The tower is 67 metres tall and stands in the harbour."

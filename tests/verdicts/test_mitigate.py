@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundwire.config import MitigationConfig
 from groundwire.types import ActionKind, Flag, HallucinationType
-from groundwire.verdicts.mitigate import guidance, mitigate
+from groundwire.verdicts.repair import guidance, mitigate
 
 TEXT = "Ann works in Sales. The office opened in 1990. Studies show it helps. All is well."
 DEFAULT = MitigationConfig()

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from groundwire.types import Claim, ClaimVerification, Estimate
-from groundwire.verdicts.judge import ClaimScores, judge, unchecked
-from groundwire.verdicts.profile import REDACTED, Profile
-from groundwire.verdicts.rag import grounding, hallucination_check, language, warning
+from groundwire.verdicts.judge import REDACTED, ClaimScores, Profile, grounding, judge, unchecked
+from groundwire.verdicts.summary import hallucination_check, language, warning
 
 RAG = Profile("rag", 2.0, 0.95, marker=REDACTED, min_chars=15, max_claims=10)
 

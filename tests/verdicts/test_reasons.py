@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundwire.types import Claim, Estimate, EvidenceRef, GapType, Span
-from groundwire.verdicts.reasons import reason_for
+from groundwire.verdicts.judge import reason_for
 
 TEXT = "The tower is 330 metres tall and was painted green in 1899."
 CLAIM = Claim("c1", TEXT, 0, len(TEXT))

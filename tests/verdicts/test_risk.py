@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from groundwire.config import Config
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, Source, Status
-from groundwire.verdicts.judge import ClaimScores, judge, phantom, unchecked
-from groundwire.verdicts.profile import Profile, profile_for
-from groundwire.verdicts.risk import apply_response_threshold, claim_risk, response_risk
-from groundwire.verdicts.summary import summarise
+from groundwire.verdicts.judge import ClaimScores, Profile, judge, phantom, profile_for, unchecked
+from groundwire.verdicts.summary import apply_response_threshold, claim_risk, response_risk, summarise
 
 PROFILE = Profile("default", 2.0, 0.95)
 SHARE = st.floats(0, 1)

@@ -16,12 +16,11 @@ from groundwire.metrics import Metrics
 from groundwire.pipeline import CheckContext
 from groundwire.pipeline import check as run_check
 from groundwire.reports.html import to_html
-from groundwire.reports.json import report_object
-from groundwire.reports.parse import report_from
+from groundwire.reports.json import report_from, report_object
 from groundwire.reports.plaintext import reason_line, shares_line
 from groundwire.reports.schema import report_schema
 from groundwire.types import Case, ClaimVerification, HallucinationReport, Query, Source, Status
-from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.judge import Profile
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.wrappers import SafeVerifier

@@ -17,10 +17,8 @@ from groundwire.types import (
     Span,
     Status,
 )
-from groundwire.verdicts.judge import ClaimScores, judge, phantom, unchecked
-from groundwire.verdicts.profile import Profile
-from groundwire.verdicts.risk import response_risk
-from groundwire.verdicts.summary import summarise
+from groundwire.verdicts.judge import ClaimScores, Profile, judge, phantom, unchecked
+from groundwire.verdicts.summary import response_risk, summarise
 
 PROFILE = Profile("default", 2.0, 0.95)
 RESPONSE = "The tower is **red**. It is 9 m tall."

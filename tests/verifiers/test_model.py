@@ -211,7 +211,7 @@ class TestPlugins:
         def find(**wanted: Any) -> EntryPoints:
             return entries.select(**wanted)
 
-        monkeypatch.setattr("groundwire.config.sections.entry_points", find)
+        monkeypatch.setattr("groundwire.config.entry_points", find)
         monkeypatch.setattr("groundwire.verifiers.backends.entry_points", find)
         monkeypatch.setattr(EntryPoint, "load", lambda _: lambda config: FakeVerifier())
 

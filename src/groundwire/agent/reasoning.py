@@ -20,8 +20,7 @@ from groundwire._loop import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.reports.json import claim_object, graph_object
-from groundwire.reports.parse import read_graph
+from groundwire.reports.json import claim_object, graph_object, read_graph
 from groundwire.stores.database import Database, open_database, storable_text
 from groundwire.stores.tables import trace_edges, trace_nodes
 from groundwire.traces.steps import link

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,32 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.types import ClaimVerification, Source, Status
-from groundwire.verdicts.risk import claim_risk
+from groundwire.verdicts.summary import claim_risk
 
 MOVED = 0.1
 """Change of a claim's risk, due to unrelated documents, above which it counts as moved; by convention."""
+
+
+_COUNTED = {
+    "claims": "claims", "pairs": "pairs", "clean_answers": "answers", "wrong_answers": "answers", "padded": "claims",
+}  # fmt: skip
+_FIGURE_NAMES = {
+    "auroc": ("AUROC, unsupported against supported", "claims"),
+    "overlap_auroc": ("  word overlap alone", ""),
+    "supported_flagged": ("supported claims flagged", ""),
+    "contradictions_flagged": ("contradicted claims flagged", ""),
+    "neutral_flagged": ("neutral claims flagged", ""),
+    "contradictions_called": ("contradictions called CONTRADICTED", ""),
+    "neutral_called_contradicted": ("neutral claims called CONTRADICTED", ""),
+    "supported_called_contradicted": ("supported claims called CONTRADICTED", ""),
+    "pairs_ordered": ("twins: unsupported one has the higher risk", "pairs"),
+    "pairs_both_right": ("twins: both flags right", ""),
+    "clean_left_alone": ("clean answers left alone", "clean_answers"),
+    "wrong_flagged": ("wrong answers flagged", "wrong_answers"),
+    "padding_moved": (f"padding: risk moves by more than {MOVED}", "padded"),
+    "padding_flips": ("padding: flag changes", ""),
+}
+"""The shares in the order they are printed, and the count that each is a share of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +66,6 @@ class CardClaim:
     @property
     def supported(self) -> bool:
         return self.label == "entailment"
-
-
-@dataclass(frozen=True, slots=True)
-class CardFigures:
-    """The results of `groundwire bench cards`: counts, and shares (None if there is nothing to count)."""
-
-    claims: int
-    auroc: float | None
-    overlap_auroc: float | None
-    supported_flagged: float | None
-    contradictions_flagged: float | None
-    neutral_flagged: float | None
-    contradictions_called: float | None
-    neutral_called_contradicted: float | None
-    supported_called_contradicted: float | None
-    pairs: int
-    pairs_ordered: float | None
-    pairs_both_right: float | None
-    clean_answers: int
-    clean_left_alone: float | None
-    wrong_answers: int
-    wrong_flagged: float | None
-    padded: int
-    padding_moved: float | None
-    padding_flips: float | None
 
 
 def read_cards(path: Path) -> list[dict[str, Any]]:
@@ -108,10 +105,6 @@ def word_overlap(source: str, claim: str) -> float:
     known = set(re.findall(r"\w+", source.lower()))
     words = re.findall(r"\w+", claim.lower())
     return sum(word not in known for word in words) / max(1, len(words))
-
-
-async def judge_claims(engine: Groundwire, claims: Sequence[CardClaim]) -> list[ClaimVerification]:
-    return [await engine.verify_claim(claim.text, claim.source) for claim in claims]
 
 
 def claim_figures(claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerification]) -> dict[str, Any]:
@@ -194,18 +187,21 @@ async def padding_figures(
 
 async def measure(
     engine: Groundwire, cards: Sequence[dict[str, Any]], twins: Sequence[dict[str, Any]], padding_cards: int
-) -> CardFigures:
-    """Measure all figures; those of padding on the first `padding_cards` cards only."""
+) -> dict[str, Any]:
+    """Measure all figures: counts, and shares (None if there is nothing to count).
+
+    Those of padding are measured on the first `padding_cards` cards only.
+    """
     claims = card_claims(cards, twins)
-    verdicts = await judge_claims(engine, claims)
+    verdicts = [await engine.verify_claim(claim.text, claim.source) for claim in claims]
     few = {card["source"] for card in cards[:padding_cards]}
     sample = [(c, v) for c, v in zip(claims, verdicts, strict=True) if c.source in few]
-    return CardFigures(
+    return {
         **claim_figures(claims, verdicts),
         **pair_figures(claims, verdicts),
         **await answer_figures(engine, cards),
         **await padding_figures(engine, [c for c, _ in sample], [v for _, v in sample]),
-    )
+    }
 
 
 def run_cards(
@@ -215,38 +211,19 @@ def run_cards(
     found = read_cards(cards)
     edits = read_cards(twins) if twins else []
 
-    async def judged() -> CardFigures:
+    async def judged() -> dict[str, Any]:
         async with Groundwire(config) as engine:
             return await measure(engine, found, edits, padding_cards)
 
     figures = _loop.run(judged())
     if out:
-        out.write_text(json.dumps(asdict(figures), indent=1) + "\n", encoding="utf-8")
-    console.print(_table(figures))
-    return 0
-
-
-def _table(figures: CardFigures) -> Table:
+        out.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     table = Table("figure", "value", "of", title="contrast cards", title_justify="left")
-    rows = (
-        ("AUROC, unsupported against supported", figures.auroc, f"{figures.claims} claims"),
-        ("  word overlap alone", figures.overlap_auroc, ""),
-        ("supported claims flagged", figures.supported_flagged, ""),
-        ("contradicted claims flagged", figures.contradictions_flagged, ""),
-        ("neutral claims flagged", figures.neutral_flagged, ""),
-        ("contradictions called CONTRADICTED", figures.contradictions_called, ""),
-        ("neutral claims called CONTRADICTED", figures.neutral_called_contradicted, ""),
-        ("supported claims called CONTRADICTED", figures.supported_called_contradicted, ""),
-        ("twins: unsupported one has the higher risk", figures.pairs_ordered, f"{figures.pairs} pairs"),
-        ("twins: both flags right", figures.pairs_both_right, ""),
-        ("clean answers left alone", figures.clean_left_alone, f"{figures.clean_answers} answers"),
-        ("wrong answers flagged", figures.wrong_flagged, f"{figures.wrong_answers} answers"),
-        (f"padding: risk moves by more than {MOVED}", figures.padding_moved, f"{figures.padded} claims"),
-        ("padding: flag changes", figures.padding_flips, ""),
-    )
-    for name, value, of in rows:
+    for key, (name, count) in _FIGURE_NAMES.items():
+        value, of = figures[key], f"{figures[count]} {_COUNTED[count]}" if count else ""
         table.add_row(name, "–" if value is None else f"{value:.3f}", of)
-    return table
+    console.print(table)
+    return 0
 
 
 def _share(flags: Sequence[bool]) -> float | None:

@@ -91,14 +91,6 @@ def calibration_error(bad: Flags, risk: Scores, bins: int = BINS) -> float:
     return sum(b.rows * abs(b.stated - b.true) for b in reliability(bad, risk, bins)) / len(bad)
 
 
-def precision_recall(bad: Flags, score: Scores) -> tuple[Scores, Scores]:
-    """Recall and precision for each threshold, from the highest score down."""
-    values, place = np.unique(-score, return_inverse=True)
-    flagged = np.cumsum(np.bincount(place, minlength=len(values))).astype(np.float64)
-    hits = np.cumsum(np.bincount(place, weights=bad.astype(np.float64), minlength=len(values)))
-    return hits / max(1, int(bad.sum())), hits / np.maximum(flagged, 1)
-
-
 @dataclass(frozen=True, slots=True)
 class SpanCount:
     """Characters marked by both, by us (`marked`) and by annotators (`true`)."""

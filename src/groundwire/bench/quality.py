@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,30 +38,32 @@ from groundwire.version import __version__
 WINDOW = 8  # rows checked concurrently
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The options of a run. `limit`: about that many rows per set. `oof`: a file of out-of-fold predictions,
-    made by models that were not trained on the group of the row."""
+def run_quality(
+    data: Path,
+    sets: Sequence[str],
+    limit: int | None,
+    json_out: Path | None,
+    oof: Path | None,
+    *,
+    config: Config,
+    console: Console,
+) -> int:
+    """Measure and print; returns the exit code.
 
-    data: Path
-    sets: tuple[str, ...] = ()
-    limit: int | None = None
-    json_out: Path | None = None
-    oof: Path | None = None
-
-
-def run_quality(request: Request, config: Config, console: Console) -> int:
-    """Measure and print; returns the exit code."""
-    if request.json_out and request.json_out.is_dir():
-        raise InputError(f"cannot write {request.json_out}", hint="it is a folder")
-    sets = load_sets(request.data, request.sets, request.limit)
-    known = load_predictions(request.oof) if request.oof else {}
+    Args:
+        limit: about that many rows per set.
+        oof: out-of-fold predictions, made by models that were not trained on the group of the row.
+    """
+    if json_out and json_out.is_dir():
+        raise InputError(f"cannot write {json_out}", hint="it is a folder")
+    loaded = load_sets(data, sets, limit)
+    known = load_predictions(oof) if oof else {}
     engine = Groundwire(config)
     try:
-        judged = judge_sets(sets, engine, known)
+        judged = judge_sets(loaded, engine, known)
     finally:
         run(engine.aclose())
-    publish(judged, {"backend": engine.backend.name, "limit": request.limit}, request.json_out, console)
+    publish(judged, {"backend": engine.backend.name, "limit": limit}, json_out, console)
     return 0
 
 

@@ -26,7 +26,7 @@ from groundwire.metrics import Metrics
 from groundwire.pipeline import CheckContext, check
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
-from groundwire.verdicts.profile import profile_for
+from groundwire.verdicts.judge import profile_for
 from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, BackendSpec, wrap_backend
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier
@@ -43,8 +43,7 @@ RESPONSES = 60
 
 
 def run_speed(console: Console, *, as_json: bool, llm: bool, data: Path | None = None) -> int:
-    figures = list(measure(llm=llm, data=data))
-    return show(console, figures, as_json=as_json)
+    return show(console, list(measure(llm=llm, data=data)), as_json=as_json)
 
 
 def measure(*, llm: bool, data: Path | None = None) -> Iterator[Figure]:
@@ -54,7 +53,8 @@ def measure(*, llm: bool, data: Path | None = None) -> Iterator[Figure]:
     if data is not None:
         yield from _responses(data)
     yield from asyncio.run(_cache())
-    yield Figure("resident memory", _resident_mb(), "MB", "≤ 400")
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield Figure("resident memory", resident, "MB", "≤ 400")
     if llm:
         yield from asyncio.run(_llm())
 
@@ -193,10 +193,6 @@ async def _cache() -> list[Figure]:
     return [Figure("64 queries, cache empty", 1000 * miss, "ms"), Figure("64 queries, cache full", 1000 * hit, "ms")]
 
 
-def _resident_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 class _Counted:
     """A generator that counts calls and tokens."""
 
@@ -229,20 +225,17 @@ async def _llm() -> list[Figure]:
     )
     guarded, _ = wrap_backend(raw, "self", config, "output", None)
     backend = Backend("self", guarded, raw.context_tokens, raw.threshold_bits, raw.model)
-    court = CheckContext(backend, profile_for(config, raw.threshold_bits), Metrics())
+    context = CheckContext(backend, profile_for(config, raw.threshold_bits), Metrics())
     case = Case(" ".join(fact(n) for n in range(LLM_CLAIMS)), (Source("S0", prose(WORDS)),))
     try:
         await verifier.estimate([Query("The sky is blue.", "The sky is blue.")])
         counted.calls = counted.prompt_tokens = counted.cached_tokens = 0
-        seconds = await _timed(lambda: check(case, court))
+        seconds = await _timed(lambda: check(case, context))
     finally:
         await verifier.aclose()
+    cached = 100 * counted.cached_tokens / max(1, counted.prompt_tokens)
     return [
         Figure("LLM path: calls for each claim", counted.calls / LLM_CLAIMS, "calls"),
         Figure("LLM path: wall time for each claim", seconds / LLM_CLAIMS, "s"),
-        Figure("LLM path: prompt tokens served from the prefix cache", _percent(counted), "%"),
+        Figure("LLM path: prompt tokens served from the prefix cache", cached, "%"),
     ]
-
-
-def _percent(counted: _Counted) -> float:
-    return 100 * counted.cached_tokens / max(1, counted.prompt_tokens)

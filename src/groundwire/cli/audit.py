@@ -14,14 +14,13 @@ from groundwire.cli.console import ExitCode, InputReader, print_result, warn, wr
 from groundwire.cli.options import AsJson, HtmlOut, Sources, TextCommand, command
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.errors import InputError
 from groundwire.reports.html import audit_page
 from groundwire.reports.json import audit_object
 from groundwire.reports.terminal import show_audit
-from groundwire.retrieval.load import from_mapping
+from groundwire.requests import as_sources
 from groundwire.traces.audit import audit_trace
-from groundwire.traces.steps import ParsedTrace, read_trace
-from groundwire.types import Source, TraceGraph
+from groundwire.traces.steps import read_trace
+from groundwire.types import TraceGraph
 
 
 @command("backend", cls=TextCommand)
@@ -40,7 +39,7 @@ def audit(
     """Judge each step of TRACE, and whether its answer follows from the steps. Exit code 1 if not."""
     inputs = InputReader(config, trace=trace, sources=source)
     draft = read_trace(inputs.text(trace))
-    sources = _all_sources(draft, inputs.sources(source))
+    sources = as_sources([*as_sources(draft.sources), *inputs.sources(source)])
     engine = Groundwire(config, operation="trace")
     question, answer = question or draft.question, answer or draft.answer
     with Console(stderr=True).status("auditing …"):
@@ -53,16 +52,6 @@ def audit(
     if store is not None:
         warn(f"stored as {_store_trace(audit_graph(found, sources), store)}")
     return ExitCode.of(found.flagged)
-
-
-def _all_sources(draft: ParsedTrace, given: list[Source]) -> tuple[Source, ...]:
-    """The sources of the trace itself, then those of the command line."""
-    own = tuple(from_mapping(draft.sources)) if draft.sources else ()
-    taken = {source.id for source in own}
-    clash = next((source.id for source in given if source.id in taken), None)
-    if clash:
-        raise InputError(f"the trace already has a source {clash}", hint="rename the one given with -s")
-    return (*own, *given)
 
 
 def _store_trace(graph: TraceGraph, url: str) -> str:

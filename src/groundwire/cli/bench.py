@@ -60,9 +60,10 @@ def quality(
     console: Console,
 ) -> int:
     """Measure AUROC, F1 as shipped, calibration and spans on labelled data, next to trivial baselines."""
-    from groundwire.bench.quality import Request, run_quality
+    from groundwire.bench.quality import run_quality
 
-    return run_quality(Request(data, tuple(filter(None, sets.split(","))), limit, json_out, oof), config, console)
+    chosen = tuple(filter(None, sets.split(",")))
+    return run_quality(data, chosen, limit, json_out, oof, config=config, console=console)
 
 
 @command(parent=bench)

@@ -27,11 +27,10 @@ from groundwire.cli.options import command
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
-from groundwire.integrations.rows import BatchRow, ParsedBatchRow, parse_row
+from groundwire.integrations.rows import ParsedBatchRow, parse_row
 from groundwire.reports.feedback import open_feedback
 from groundwire.reports.terminal import progress_bar
-from groundwire.verdicts.conformal import TooFewRows, rank, threshold
-from groundwire.verdicts.drift import reference
+from groundwire.verdicts.calibration import TooFewRows, rank, reference, threshold
 
 WINDOW = 8
 """Rows scored concurrently."""
@@ -160,16 +159,12 @@ def read_labelled(path: Path) -> Iterator[LabelledExample]:
         raise InputError(f"{path} is not a file")
     for row in read_rows(path):
         try:
-            yield LabelledExample(parse_row(row.raw), _label(row))
+            parsed, label = parse_row(row.raw), json.loads(row.raw).get("label")
+            if label not in (0, 1):
+                raise InputError("'label' must be 1 (supported) or 0 (not)")
+            yield LabelledExample(parsed, bool(label))
         except InputError as error:
             raise InputError(f"{path}, row {row.number}: {error}") from None
-
-
-def _label(row: BatchRow) -> bool:
-    label = json.loads(row.raw).get("label")
-    if label not in (0, 1):
-        raise InputError("'label' must be 1 (supported) or 0 (not)")
-    return bool(label)
 
 
 def _from_rows(rows: Sequence[LabelledExample], bound: FalseAlarmBound, engine: Groundwire) -> OperatingPoint:
@@ -193,20 +188,20 @@ def round_up(value: float) -> float:
 
 def _risks(rows: Sequence[LabelledExample], engine: Groundwire) -> list[float | None]:
     risks: list[float | None] = []
+
+    async def score(window: Sequence[LabelledExample]) -> list[float | None]:
+        return await asyncio.gather(*(_risk(labelled.row, engine) for labelled in window))
+
     try:
         with progress_bar(Console(stderr=True)) as progress:
             bar = progress.add_task("scoring", total=len(rows))
             for start in range(0, len(rows), WINDOW):
                 window = rows[start : start + WINDOW]
-                risks += run(_score(window, engine))
+                risks += run(score(window))
                 progress.advance(bar, len(window))
     finally:
         run(engine.aclose())
     return risks
-
-
-async def _score(window: Sequence[LabelledExample], engine: Groundwire) -> list[float | None]:
-    return await asyncio.gather(*(_risk(labelled.row, engine) for labelled in window))
 
 
 async def _risk(row: ParsedBatchRow, engine: Groundwire) -> float | None:
@@ -232,15 +227,12 @@ def _explain(point: OperatingPoint) -> Iterator[str]:
     else:
         yield f"guaranteed: a new supported response is flagged with probability {limit},"
     yield "as long as new responses are drawn from the same distribution as these rows"
-    yield _recall(point)
-
-
-def _recall(point: OperatingPoint) -> str:
     if not point.unsupported:
-        return "how many unsupported responses it catches is unknown: there are no rows with label 0"
+        yield "how many unsupported responses it catches is unknown: there are no rows with label 0"
+        return
     low, high = wilson(point.caught, point.unsupported)
     counts = f"{point.caught} of {point.unsupported} unsupported rows, {point.caught / point.unsupported:.0%}"
-    return f"expected to catch: {counts} (95% interval {low:.0%} to {high:.0%})"
+    yield f"expected to catch: {counts} (95% interval {low:.0%} to {high:.0%})"
 
 
 def _percent(share: float) -> str:

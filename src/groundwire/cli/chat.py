@@ -39,8 +39,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import STRONGER_MODEL_HINT, Generator, is_local, open_chat_model
 from groundwire.reports.feedback import remember_report
-from groundwire.reports.json import report_object
-from groundwire.reports.parse import report_from
+from groundwire.reports.json import report_from, report_object
 from groundwire.reports.plaintext import feedback_line, shorten, split_at_spans
 from groundwire.reports.terminal import marked_text, show_report
 from groundwire.streaming.output import VERIFIER

@@ -15,9 +15,7 @@ from groundwire.cli.options import AsJson, History, HtmlOut, KnowledgeBase, Sour
 from groundwire.config import Config
 from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
-from groundwire.reports.batch import to_sarif
 from groundwire.reports.feedback import FeedbackReader, remember_report
-from groundwire.reports.html import to_html
 from groundwire.reports.json import report_object
 from groundwire.reports.terminal import show_repair, show_report
 from groundwire.types import Detection, HallucinationReport
@@ -67,10 +65,20 @@ def check(
         report = feedback.annotate(report)
     remember_report(report, config)
     if html:
+        from groundwire.reports.html import to_html
+
         write_atomic(html, to_html(report))
     if sarif:
+        from groundwire.reports.batch import to_sarif
+
         write_atomic(sarif, to_sarif(report, name if name == NO_FILE else Path(answer).as_posix()))
-    print_result(as_json, report_object(report), lambda: _show(report, console, bits))
+
+    def show() -> None:
+        show_report(report, console, bits=bits)
+        if report.repair:
+            show_repair(report.repair, diff(report.repair), console)
+
+    print_result(as_json, report_object(report), show)
     run(engine.aclose())
     # Last, so that the report is printed even if the store cannot be written.
     if session is not None:
@@ -85,12 +93,6 @@ def schema() -> None:
 
     with safe_stdout():
         print_json(report_schema())
-
-
-def _show(report: HallucinationReport, console: Console, bits: bool) -> None:
-    show_report(report, console, bits=bits)
-    if report.repair:
-        show_repair(report.repair, diff(report.repair), console)
 
 
 def _store_flags(report: HallucinationReport, session: str, turn: int, url: str) -> None:

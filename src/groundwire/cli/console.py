@@ -89,12 +89,9 @@ def print_table(console: Console, heads: Sequence[str], rows: Iterable[Iterable[
     """Print a table without lines; lists are joined, None is an empty cell. `empty` is printed if there are no rows."""
     table = Table(*heads, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(sanitize(_cell(value))) for value in row))
+        cells = (", ".join(value) if isinstance(value, list) else str("" if value is None else value) for value in row)
+        table.add_row(*(Text(sanitize(cell)) for cell in cells))
     console.print(table if table.row_count else empty)
-
-
-def _cell(value: object) -> str:
-    return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
 
 
 def print_result(as_json: bool, value: object, show: Callable[[], None]) -> None:
@@ -136,7 +133,7 @@ class InputReader:
 
     def history(self, name: str | None) -> tuple[Turn, ...]:
         """The turns of a conversation; none if it is not named."""
-        from groundwire.retrieval.history import parse_history
+        from groundwire.requests import parse_history
 
         return () if name is None else parse_history(self.text(name))
 

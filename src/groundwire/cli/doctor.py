@@ -26,7 +26,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, MissingExtra
 from groundwire.llm import LOCAL, Generator, Message, Provider, open_generator
 from groundwire.types import Estimate, Query
-from groundwire.verdicts.drift import open_monitor
+from groundwire.verdicts.calibration import open_monitor
 from groundwire.version import __version__
 
 State = Literal["ok", "off", "warn", "bad"]

@@ -26,7 +26,7 @@ from groundwire.rag.ingest import Ingest
 from groundwire.reports.plaintext import format_number
 from groundwire.reports.terminal import progress_bar
 from groundwire.text.controls import sanitize
-from groundwire.verdicts.rag import CheckedClaim
+from groundwire.verdicts.summary import CheckedClaim
 
 rag = group("rag", "Answer questions from documents, and check which claims they support.")
 IndexFile = Annotated[Path | None, typer.Option("--index", help="File of the index; default: as configured.")]

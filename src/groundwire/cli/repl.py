@@ -32,10 +32,11 @@ from groundwire.cli.console import (
 )
 from groundwire.cli.options import Files, Model, Provider, command
 from groundwire.config import Config
-from groundwire.engine import Groundwire, as_sources
+from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import Generator, open_chat_model
 from groundwire.reports.terminal import show_result
+from groundwire.requests import as_sources
 
 Feed = Callable[[str], bool]
 """Runs the statement typed so far; returns True if it is not complete yet."""

@@ -175,10 +175,6 @@ def _usage(usage: Json) -> str:
     return f"{calls} {_plural(calls, 'call')}, {tokens:,} tokens, {numbers.get('seconds', 0.0):.1f} s"
 
 
-def _end(event: Event) -> Text | None:
-    return _line("failed", "bold red", "error")(event) if event.data.get("error") else None
-
-
 _EVENT_LINES: dict[EventKind, Callable[[Event], Text | None]] = {
     EventKind.QUERY: _line("question", "bold", "query"),
     EventKind.TOKEN: lambda _: None,
@@ -194,7 +190,7 @@ _EVENT_LINES: dict[EventKind, Callable[[Event], Text | None]] = {
     EventKind.ASK: _line("asked", "yellow", "question"),
     EventKind.STOPPED: _line("stopped", "yellow", "reason"),
     EventKind.COST: _cost,
-    EventKind.END: _end,
+    EventKind.END: lambda event: _line("failed", "bold red", "error")(event) if event.data.get("error") else None,
 }
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
 
 from groundwire.config import ProfileName
-from groundwire.engine import Sources, as_sources
 from groundwire.errors import (
     BackendDown,
     BackendError,
@@ -23,8 +22,8 @@ from groundwire.errors import (
     InputError,
     Overloaded,
 )
-from groundwire.reports.parse import Json, audit_from, claim_from, detection_from, output_from, report_from
-from groundwire.retrieval.history import History, as_turns
+from groundwire.reports.json import Json, audit_from, claim_from, detection_from, output_from, report_from
+from groundwire.requests import History, Sources, as_sources, as_turns
 from groundwire.retrieval.select import units
 from groundwire.types import (
     ClaimVerification,

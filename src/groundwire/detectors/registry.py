@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
 
-from groundwire.config.sections import DetectorsConfig
+from groundwire.config import DetectorsConfig
 from groundwire.detectors.context import DetectionContext, Dialogue, read_dialogue, segment_response, snapshot_text
 from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.facts import detect_fabricated_facts, detect_kb_contradictions, detect_wrong_attributes

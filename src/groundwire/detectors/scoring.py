@@ -16,7 +16,7 @@ from enum import StrEnum
 from math import prod
 
 from groundwire.claims.confidence import inferred
-from groundwire.config.sections import EvidenceWeights
+from groundwire.config import EvidenceWeights
 from groundwire.text.lexicon import expressions
 from groundwire.types import Flag, HallucinationType, Segment
 

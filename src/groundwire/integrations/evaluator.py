@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from groundwire._loop import run, run_on_shared_loop
 from groundwire.config import BackendName, Config, ProfileName
-from groundwire.engine import Groundwire, Sources
+from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.reports.json import report_object
 from groundwire.reports.plaintext import explain_failure
-from groundwire.types import HallucinationReport, Source
+from groundwire.requests import Sources, as_sources
+from groundwire.types import HallucinationReport
 
 GROUNDED, UNGROUNDED, UNCHECKED = "grounded", "ungrounded", "unchecked"
 
@@ -104,7 +105,6 @@ def judge_report(report: HallucinationReport) -> GroundednessResult:
     return GroundednessResult(report.grounding_ratio, grounded, explain_failure(report), report_object(report))
 
 
-_TEXT_FIELDS = ("page_content", "text", "content")
 _ANSWER_KEYS = ("answer", "output", "result", "response", "text", "content")
 CONTEXT_KEYS = ("context", "documents", "source_documents", "sources", "contexts", "retrieved_contexts")
 QUESTION_KEYS = ("question", "input", "query", "user_input")
@@ -128,29 +128,3 @@ def read_record(*records: object) -> tuple[str, Sources, str]:
 
 def _first(state: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((state[name] for name in names if state.get(name) is not None), None)
-
-
-def as_sources(given: object) -> Sources:
-    """Accept texts, texts by id, or documents of retrievers (text and metadata, as objects or as JSON)."""
-    if given is None:
-        return ()
-    if isinstance(given, str | Mapping):
-        return given
-    if not isinstance(given, Sequence):
-        given = [given]
-    return [_source(item, number) for number, item in enumerate(given)]
-
-
-def _source(item: object, number: int) -> Source:
-    if isinstance(item, str | Source):
-        return item if isinstance(item, Source) else Source(f"S{number}", item)
-    text = next((found for name in _TEXT_FIELDS if (found := _field(item, name))), None)
-    if not isinstance(text, str):
-        raise InputError(f"source {number} must be a string or a document, got {type(item).__name__}")
-    metadata = _field(item, "metadata")
-    origin = metadata.get("source", "") if isinstance(metadata, Mapping) else ""
-    return Source(f"S{number}", text, str(origin))
-
-
-def _field(item: object, name: str) -> Any:
-    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
-from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.config import BackendName, ProfileName
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, GroundednessResult, as_sources
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker
+from groundwire.requests import as_sources
 
 component: Any = load("haystack:component", feature="groundwire for Haystack", extra="haystack")
 
@@ -32,26 +32,16 @@ class HaystackGroundednessEvaluator:
 
     @component.output_types(score=float, individual_scores=list[float], results=list[dict[str, Any]])  # type: ignore[untyped-decorator]
     def run(self, questions: list[str], contexts: list[list[Any]], predicted_answers: list[str]) -> Mapping[str, Any]:
-        return _summary(run(self._judge(questions, contexts, predicted_answers)))
-
-    async def _judge(
-        self, questions: Sequence[str], contexts: Sequence[Sequence[Any]], answers: Sequence[str]
-    ) -> list[GroundednessResult]:
-        cases = zip(questions, contexts, answers, strict=True)
-        return [
-            await self._checker.acheck(answer, as_sources(list(given)), question) for question, given, answer in cases
-        ]
+        cases = zip(questions, contexts, predicted_answers, strict=True)
+        found = [self._checker.check(answer, as_sources(list(given)), question) for question, given, answer in cases]
+        scores = [None if result.grounded is None else result.score for result in found]
+        known = [score for score in scores if score is not None]
+        return {
+            "score": sum(known) / len(known) if known else None,
+            "individual_scores": scores,
+            "results": [result.details for result in found],
+        }
 
 
 GroundednessEvaluator = HaystackGroundednessEvaluator
 """The name that Haystack users import."""
-
-
-def _summary(found: Sequence[GroundednessResult]) -> Mapping[str, Any]:
-    scores = [None if result.grounded is None else result.score for result in found]
-    known = [score for score in scores if score is not None]
-    return {
-        "score": sum(known) / len(known) if known else None,
-        "individual_scores": scores,
-        "results": [result.details for result in found],
-    }

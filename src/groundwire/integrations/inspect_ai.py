@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from groundwire._optional import load
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, as_sources
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker
 from groundwire.proxy.evidence import from_chat
+from groundwire.requests import as_sources
 
 _FEATURE = "groundwire for Inspect"
 _scorers: Any = load("inspect_ai.scorer", feature=_FEATURE, extra="inspect")
@@ -37,9 +38,5 @@ def groundedness(sources: str = "sources", **options: Unpack[EngineKwargs]) -> A
 
 def _from_messages(messages: Any) -> Any:
     """Return what the conversation before the answer gives to check against."""
-    return from_chat({"messages": [_message(message) for message in messages[:-1]]}).sources
-
-
-def _message(message: Any) -> dict[str, Any]:
-    name = getattr(message, "function", None)
-    return {"role": message.role, "content": message.text, **({"name": name} if name else {})}
+    turns = [{"role": m.role, "content": m.text, "name": getattr(m, "function", None)} for m in messages[:-1]]
+    return from_chat({"messages": turns}).sources

@@ -6,13 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from groundwire._optional import load
-from groundwire.integrations.evaluator import (
-    EngineKwargs,
-    GroundednessChecker,
-    GroundednessResult,
-    as_sources,
-    read_record,
-)
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, GroundednessResult, read_record
+from groundwire.requests import as_sources
 
 _FEATURE = "groundwire for LangChain"
 StringEvaluator: Any = load("langchain_classic.evaluation.schema:StringEvaluator", feature=_FEATURE, extra="langchain")

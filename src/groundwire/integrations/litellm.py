@@ -6,7 +6,6 @@ service offers the same without installing anything beside LiteLLM (`server/rout
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from groundwire._loop import run_on_shared_loop
@@ -53,7 +52,10 @@ class GroundwireGuardrail(CustomGuardrail):  # type: ignore[misc]
         if input_type != "response":
             return inputs
         guard = self._guard(request_data, logging_obj)
-        complete = _has_ended(request_data.get("responses"))
+        # A whole response comes without chunks, and a stream has ended once its last chunk has come.
+        chunks = request_data.get("responses")
+        choices = (choice for chunk in chunks or () for choice in chunk.choices or ())
+        complete = chunks is None or any(getattr(choice, "finish_reason", None) for choice in choices)
         decisions = [
             await run_on_shared_loop(guard.decide(text, complete=complete)) for text in inputs.get("texts", ())
         ]
@@ -73,20 +75,8 @@ class GroundwireGuardrail(CustomGuardrail):  # type: ignore[misc]
 
     def _guard(self, request_data: dict[str, Any], logging_obj: Any) -> AnswerGuard:
         """The guard of this request, kept with it so that the rounds of a stream share their estimates."""
-        if logging_obj is None:
-            return self._new_guard(request_data)
-        guards: dict[int, AnswerGuard] = logging_obj.__dict__.setdefault(_GUARDS, {})
+        guards: dict[int, AnswerGuard] = {} if logging_obj is None else logging_obj.__dict__.setdefault(_GUARDS, {})
         if id(self) not in guards:
-            guards[id(self)] = self._new_guard(request_data)
+            read = from_chat if request_data.get("messages") is not None else from_responses
+            guards[id(self)] = AnswerGuard(self._engine, read(request_data), self.settings)
         return guards[id(self)]
-
-    def _new_guard(self, request_data: Mapping[str, Any]) -> AnswerGuard:
-        read = from_chat if request_data.get("messages") is not None else from_responses
-        return AnswerGuard(self._engine, read(request_data), self.settings)
-
-
-def _has_ended(chunks: Any) -> bool:
-    """True for a whole response and for a stream whose last chunk has come."""
-    if chunks is None:
-        return True
-    return any(getattr(choice, "finish_reason", None) for chunk in chunks for choice in chunk.choices or ())

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundwire._loop import run
+from groundwire.detectors import scoring
 from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
 from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.registry import DETECTORS
-from groundwire.detectors.scoring import linguistic_signals, score
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms
@@ -20,8 +20,8 @@ from groundwire.integrations.metta_runner import below, operation
 from groundwire.openie.mentions import mentions
 from groundwire.openie.tense import times
 from groundwire.stores.knowledge_base import Knowledge
-from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase, Segment, Turn
-from groundwire.verdicts.mitigate import guidance, mitigate
+from groundwire.types import Action, ActionKind, Flag, KnowledgeBase, Segment, Turn
+from groundwire.verdicts.repair import guidance, mitigate
 
 if TYPE_CHECKING:
     from hyperon import Atom, MeTTa
@@ -92,14 +92,10 @@ class MettaPredicates:
         return atoms.value_atom(atoms.Handle(DialogueTurns(tuple(said))), "DialogueState")
 
     def detect_hallucinations(self, response: Atom, state: Atom, kb: Atom) -> Atom:
-        found = self._detect(atoms.text_of(response), _turns(state), _base(kb))
-        return atoms.list_atom(found.flags, atoms.flag_atom)
-
-    def _detect(self, response: str, turns: tuple[Turn, ...], kb: KnowledgeBase) -> Detection:
-        found = run(self.engine.detect(response, history=turns, kb=kb, now=self.now))
+        found = run(self.engine.detect(atoms.text_of(response), history=_turns(state), kb=_base(kb), now=self.now))
         if found.errors:
             raise InputError("; ".join(found.errors))
-        return found
+        return atoms.list_atom(found.flags, atoms.flag_atom)
 
     def detect_one(self, name: str, segments: Atom, state: Atom | None = None, kb: Atom | None = None) -> Atom:
         parts = [atoms.segment_of(atom) for atom in atoms.items(segments)]
@@ -167,11 +163,11 @@ class MettaPredicates:
         action = self._action(sure)
         return atoms.maybe_atom(action.replacement if action.kind is ActionKind.CORRECT else "")
 
-    def regeneration_guidance(self, flags: Atom) -> Atom:
+    def generate_regeneration_guidance(self, flags: Atom) -> Atom:
         return atoms.value_atom(guidance([atoms.flag_of(atom) for atom in atoms.items(flags)]), "String")
 
-    def score_confidence(self, flag: Atom, kb: Atom, history: Atom, signals: Atom, others: Atom) -> Atom:
-        value = score(
+    def score_hallucination_confidence(self, flag: Atom, kb: Atom, history: Atom, signals: Atom, others: Atom) -> Atom:
+        value = scoring.score(
             atoms.flag_of(flag),
             atoms.kb_evidence_of(kb),
             atoms.history_evidence_of(history),
@@ -181,75 +177,52 @@ class MettaPredicates:
         )
         return atoms.value_atom(value)
 
-    def signals(self, text: Atom) -> Atom:
-        return atoms.list_atom(linguistic_signals(atoms.text_of(text)), atoms.signal_atom)
+    def linguistic_signals(self, text: Atom) -> Atom:
+        return atoms.list_atom(scoring.linguistic_signals(atoms.text_of(text)), atoms.signal_atom)
+
+    def evidence_strength(self, evidence: Atom) -> Atom:
+        """How strongly evidence indicates a hallucination, 0 to 1: its confidence if it contradicts."""
+        match atoms.head_of(evidence):
+            case "KBEvidence" | "Nothing":
+                kb = atoms.kb_evidence_of(evidence)
+                return atoms.value_atom(kb.confidence if kb and kb.contradicts else 0.0)
+            case "HistoryEvidence":
+                said = atoms.history_evidence_of(evidence)
+                return atoms.value_atom(said.confidence if said and said.contradicts else 0.0)
+            case "LinguisticSignal":
+                return atoms.value_atom(atoms.signal_of(evidence).strength)
+        raise InputError(f"{evidence} is not evidence", hint="KBEvidence, HistoryEvidence or LinguisticSignal")
+
+    def hallucination_confidence(self, flag: Atom) -> Atom:
+        return atoms.value_atom(atoms.flag_of(flag).confidence)
+
+    def hallucination_severity(self, kind: Atom) -> Atom:
+        return atoms.value_atom(atoms.type_of(kind).base_severity)
+
+    def detector(self, name: str, declared: str) -> Callable[..., Atom]:
+        """A detector as a predicate: of segments, the dialogue and the knowledge base, as its type declares."""
+        match "DialogueState" in declared, "KnowledgeBase" in declared:
+            case True, True:
+                return lambda segments, state, kb: self.detect_one(name, segments, state, kb)
+            case True, False:
+                return lambda segments, state: self.detect_one(name, segments, state)
+            case False, True:
+                return lambda segments, kb: self.detect_one(name, segments, None, kb)
+        return lambda segments: self.detect_one(name, segments)
 
     def close(self) -> None:
         for store in self.opened:
             store.close()
 
 
-def evidence_strength(evidence: Atom) -> Atom:
-    """Return how strongly evidence indicates a hallucination, 0 to 1: its confidence if it contradicts."""
-    match atoms.head_of(evidence):
-        case "KBEvidence" | "Nothing":
-            kb = atoms.kb_evidence_of(evidence)
-            return atoms.value_atom(kb.confidence if kb and kb.contradicts else 0.0)
-        case "HistoryEvidence":
-            said = atoms.history_evidence_of(evidence)
-            return atoms.value_atom(said.confidence if said and said.contradicts else 0.0)
-        case "LinguisticSignal":
-            return atoms.value_atom(atoms.signal_of(evidence).strength)
-    raise InputError(f"{evidence} is not evidence", hint="KBEvidence, HistoryEvidence or LinguisticSignal")
-
-
-def confidence_of(flag: Atom) -> Atom:
-    return atoms.value_atom(atoms.flag_of(flag).confidence)
-
-
-def severity_of(kind: Atom) -> Atom:
-    return atoms.value_atom(atoms.type_of(kind).base_severity)
-
-
-def _detectors(own: MettaPredicates) -> dict[str, Callable[..., Atom]]:
-    """The eight detectors. Arguments: segments, then the dialogue and the knowledge base where needed."""
-    one = own.detect_one
-    kb_only = ("fabricated_facts", "wrong_attributes", "kb_contradictions", "unsupported_claims")
-    found: dict[str, Callable[..., Atom]] = {
-        f"detect-{name.replace('_', '-')}": lambda segments, kb, name=name: one(name, segments, None, kb)
-        for name in kb_only
-    }
-    found["detect-nonexistent-entities"] = lambda s, state, kb: one("nonexistent_entities", s, state, kb)
-    found["detect-history-contradictions"] = lambda s, state: one("history_contradictions", s, state)
-    found["detect-temporal-errors"] = lambda s: one("temporal_errors", s)
-    found["detect-logical-inconsistencies"] = lambda s: one("logical_inconsistencies", s)
-    return found
-
-
 def predicates(own: MettaPredicates) -> dict[str, Callable[..., Atom]]:
-    """All predicates by name, and the two constructors of their arguments."""
-    return {
-        "knowledge-base": own.knowledge_base,
-        "dialogue-state": own.dialogue_state,
-        "detect-hallucinations": own.detect_hallucinations,
-        "hallucination-confidence": confidence_of,
-        "hallucination-severity": severity_of,
-        **_detectors(own),
-        "segment-response": own.segment_response,
-        "extract-claims": own.extract_claims,
-        "extract-entities": own.extract_entities,
-        "extract-temporals": own.extract_temporals,
-        "entity-exists": own.entity_exists,
-        "attribute-matches": own.attribute_matches,
-        "contradicts-kb": own.contradicts_kb,
-        "contradicts-history": own.contradicts_history,
-        "mitigate-hallucination": own.mitigate_hallucination,
-        "find-correction": own.find_correction,
-        "generate-regeneration-guidance": own.regeneration_guidance,
-        "score-hallucination-confidence": own.score_confidence,
-        "linguistic-signals": own.signals,
-        "evidence-strength": evidence_strength,
-    }
+    """All predicates by name, and the two constructors of their arguments. Each is the method of its name."""
+    found: dict[str, Callable[..., Atom]] = {}
+    for name in ("knowledge-base", "dialogue-state", *TYPES):
+        method = name.replace("-", "_")
+        detects = method.removeprefix("detect_")
+        found[name] = own.detector(detects, TYPES[name]) if detects in DETECTORS else getattr(own, method)
+    return found
 
 
 def _turns(state: Atom) -> tuple[Turn, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from groundwire._optional import load
 from groundwire.detectors.scoring import HistoryEvidence, KBEvidence, Signal
 from groundwire.errors import InputError
 from groundwire.types import Action, ActionKind, Flag, HallucinationType, Mention, Segment, TimeExpression, Triple, Turn
@@ -79,15 +80,11 @@ def maybe_atom(value: str) -> Atom:
 
 
 def list_atom(items: Iterable[T], each: Callable[[T], Atom]) -> Atom:
-    from hyperon import E
-
-    return E(*(each(item) for item in items))
+    return _hyperon().E(*(each(item) for item in items))
 
 
 def value_atom(value: Any, type_name: str | None = None) -> Atom:
-    from hyperon import ValueAtom
-
-    return ValueAtom(value, type_name)
+    return _hyperon().ValueAtom(value, type_name)
 
 
 def error_atom(name: str, message: str) -> Atom:
@@ -221,35 +218,30 @@ def _evidence(atom: Atom, head: str, parts: int) -> Sequence[Atom] | None:
     return children[1:]
 
 
-def _expression(head: str, *parts: Any) -> Atom:
-    from hyperon import Atom, E
+def _hyperon() -> Any:
+    """The library, an extra that is loaded when the first atom is made."""
+    return load("hyperon", feature="MeTTa", extra="metta")
 
-    return E(_symbol(head), *(part if isinstance(part, Atom) else value_atom(part) for part in parts))
+
+def _expression(head: str, *parts: Any) -> Atom:
+    made = (part if isinstance(part, _hyperon().Atom) else value_atom(part) for part in parts)
+    return _hyperon().E(_symbol(head), *made)
 
 
 def _symbol(name: str) -> Atom:
-    from hyperon import S
-
-    return S(name)
+    return _hyperon().S(name)
 
 
 def _children(atom: Atom) -> list[Atom] | None:
-    from hyperon import ExpressionAtom
-
-    return list(atom.get_children()) if isinstance(atom, ExpressionAtom) else None
+    return list(atom.get_children()) if isinstance(atom, _hyperon().ExpressionAtom) else None
 
 
 def _name(atom: Atom) -> str:
-    from hyperon import SymbolAtom
-
-    return str(atom.get_name()) if isinstance(atom, SymbolAtom) else ""
+    return str(atom.get_name()) if isinstance(atom, _hyperon().SymbolAtom) else ""
 
 
 def _value(atom: Atom) -> object:
-    from hyperon import GroundedAtom
-    from hyperon.atoms import ValueObject
-
-    if not isinstance(atom, GroundedAtom):
+    if not isinstance(atom, _hyperon().GroundedAtom):
         return None
     found = atom.get_object()
-    return found.value if isinstance(found, ValueObject) else found
+    return found.value if isinstance(found, _hyperon().atoms.ValueObject) else found

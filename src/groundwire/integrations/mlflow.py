@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Unpack
 
 from groundwire._optional import load
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, as_sources, read_record
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, read_record
+from groundwire.requests import as_sources
 
 _FEATURE = "groundwire for MLflow"
 _scorer: Any = load("mlflow.genai:scorer", feature=_FEATURE, extra="mlflow")

@@ -7,7 +7,8 @@ from typing import Any, Unpack
 from pydantic import BaseModel
 
 from groundwire._optional import load
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, GroundednessResult, as_sources
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, GroundednessResult
+from groundwire.requests import as_sources
 
 _FEATURE = "groundwire for Phoenix"
 Evaluator: Any = load("phoenix.evals.evaluators:Evaluator", feature=_FEATURE, extra="phoenix")

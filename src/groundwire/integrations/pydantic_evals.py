@@ -8,7 +8,8 @@ from typing import Any
 from groundwire._optional import load
 from groundwire.config import BackendName, ProfileName
 from groundwire.errors import BackendError
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, as_sources, read_record
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, read_record
+from groundwire.requests import as_sources
 
 _FEATURE = "groundwire for pydantic-evals"
 Evaluator: Any = load("pydantic_evals.evaluators:Evaluator", feature=_FEATURE, extra="pydantic-evals")

@@ -19,7 +19,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.otel import evaluated_span
 from groundwire.reports.json import failed_object, report_object
-from groundwire.retrieval.history import as_turns
+from groundwire.requests import as_sources, as_turns
 from groundwire.text.controls import json_text
 from groundwire.types import Source, Turn
 
@@ -59,7 +59,7 @@ def row_identity(row: BatchRow) -> str:
         identity = json.loads(row.raw).get("id")
     except (ValueError, AttributeError, RecursionError):
         identity = None
-    if _is_identity(identity):
+    if isinstance(identity, str | int) and not isinstance(identity, bool):
         return str(identity)
     return f"row-{row.number or hashlib.sha256(row.raw.strip()).hexdigest()[:32]}"
 
@@ -92,9 +92,11 @@ def parse_row(raw: bytes) -> ParsedBatchRow:
         raise InputError(f"the row is not JSON: {error}") from None
     if not isinstance(row, dict):
         raise InputError("the row is not a JSON object")
-    question, history = _text(row, "question", optional=True), as_turns(row.get("history") or ())
-    traceparent = _text(row, "traceparent", optional=True)
-    return ParsedBatchRow(_text(row, "response"), _sources(row), question, history, traceparent)
+    if row.get("sources") is None and row.get("context") is None:
+        raise InputError("the row has neither 'sources' nor 'context'")
+    sources = as_sources({"context": row["context"]} if row.get("sources") is None else row["sources"])
+    question, traceparent = (_text(row, key, optional=True) for key in ("question", "traceparent"))
+    return ParsedBatchRow(_text(row, "response"), sources, question, as_turns(row.get("history") or ()), traceparent)
 
 
 def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
@@ -104,32 +106,6 @@ def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
     if not isinstance(value, str):
         raise InputError(f"'{key}' must be a string" if key in row else f"the row has no '{key}'")
     return value
-
-
-def _sources(row: Mapping[str, Any]) -> tuple[Source, ...]:
-    given = row.get("sources")
-    if given is None:
-        if row.get("context") is None:
-            raise InputError("the row has neither 'sources' nor 'context'")
-        return (Source("context", _text(row, "context")),)
-    if isinstance(given, list):
-        return tuple(_listed(item, number) for number, item in enumerate(given))
-    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
-        raise InputError("'sources' must map ids to texts")
-    return tuple(Source(identity, text) for identity, text in given.items())
-
-
-def _listed(item: object, number: int) -> Source:
-    """A source in a list: a text, or an object with a text and an optional id, as retrievers return them."""
-    found = item if isinstance(item, dict) else {"text": item}
-    identity, text = found.get("id", f"S{number}"), found.get("text")
-    if not isinstance(text, str) or not _is_identity(identity):
-        raise InputError("'sources' must map ids to texts, or list texts or objects with 'id' and 'text'")
-    return Source(str(identity), text)
-
-
-def _is_identity(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 async def judge_row(engine: Groundwire, row: BatchRow) -> str:

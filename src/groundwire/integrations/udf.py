@@ -56,7 +56,10 @@ class GroundwireUDF:
 
     def __call__(self, batch: Any) -> Any:
         lines = judge_rows(process_engine(self._settings), batch_rows(batch))
-        return _like(batch, [verdict_record(line) for line in lines])
+        verdicts = [verdict_record(line) for line in lines]
+        if not hasattr(batch, "to_pylist"):
+            return _frame(verdicts).set_index(batch.index)
+        return type(batch).from_pylist(verdicts, schema=arrow_schema(VERDICT_COLUMNS))
 
     def map(self, batches: Iterable[Any]) -> Iterator[Any]:
         """The verdicts on each batch, for frameworks that pass an iterator."""
@@ -96,7 +99,10 @@ def batch_rows(batch: Any) -> Iterator[BatchRow]:
 
 def record_line(record: Mapping[str, Any]) -> bytes:
     """A row of columns as a line of JSON. Nulls are left out: a column has a cell in every row."""
-    return json.dumps(_plain(record), default=_as_text).encode()
+    text = json.dumps(
+        _plain(record), default=lambda v: v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v)
+    )
+    return text.encode()
 
 
 def _plain(value: Any) -> Any:
@@ -116,10 +122,6 @@ def _is_null(value: object) -> bool:
     return value is None or (isinstance(value, float) and isnan(value)) or type(value).__name__ == "NAType"
 
 
-def _as_text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
 def verdict_record(line: str) -> dict[str, Any]:
     report = json.loads(line)
     return {
@@ -130,13 +132,6 @@ def verdict_record(line: str) -> dict[str, Any]:
         "error": report["error"],
         "report": line,
     }
-
-
-def _like(batch: Any, verdicts: list[dict[str, Any]]) -> Any:
-    """The verdicts as the kind of batch that came in."""
-    if not hasattr(batch, "to_pylist"):
-        return _frame(verdicts).set_index(batch.index)
-    return type(batch).from_pylist(verdicts, schema=arrow_schema(VERDICT_COLUMNS))
 
 
 def _frame(verdicts: list[dict[str, Any]]) -> Any:

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from groundwire.config import ProfileName
-from groundwire.types import Source
 
 MAX_CHARS = 1_000_000  # of one text
 MAX_ITEMS = 2000  # of one list
@@ -75,13 +74,6 @@ Sources = Annotated[
     _expect("a text, texts by id, or a list of texts"),
 ]
 SOURCE_FORMS = 'One text; or texts by id, {"S0": "…"}; or a list of texts (S0, S1, …) or of {id, text}.'
-
-
-def as_sources(given: Sources) -> str | dict[str, str] | list[str | Source]:
-    """Convert to what the engine accepts."""
-    if not isinstance(given, list):
-        return given
-    return [item if isinstance(item, str) else Source(item.id, item.text) for item in given]
 
 
 class TurnArgument(BaseModel):

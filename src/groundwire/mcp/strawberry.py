@@ -16,9 +16,10 @@ from pydantic import BaseModel
 
 from groundwire._optional import load
 from groundwire.claims.extractor import extract
-from groundwire.engine import Groundwire, as_sources
+from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, DetectHallucination
+from groundwire.requests import as_sources
 from groundwire.retrieval.cite import cited_ids, phantoms
 from groundwire.traces.audit import audit_reasoning
 from groundwire.types import NOTHING_TO_CHECK, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step

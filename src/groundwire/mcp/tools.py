@@ -12,12 +12,13 @@ from pydantic import BaseModel, ValidationError
 from groundwire.actions import judge
 from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.config import Operation
-from groundwire.engine import ContextKwargs, Groundwire, as_sources
+from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
 from groundwire.mcp import arguments as args
 from groundwire.mcp import strawberry
 from groundwire.reports.json import action_object, audit_object, claim_object
 from groundwire.reports.schema import ActionOut, AuditOut, ClaimOut, ReportOut
+from groundwire.requests import as_sources
 from groundwire.traces import audit
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, Source, Status, Step
 
@@ -186,7 +187,7 @@ async def audit_trace_budget(call: ToolCall[args.AuditTraceBudget]) -> Result:
 
 
 def _sources(engine: Groundwire, sources: args.Sources) -> tuple[Source, ...]:
-    found = as_sources(args.as_sources(sources))
+    found = as_sources(sources)
     _check_size(engine, sum(len(source.text) for source in found))
     return found
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from groundwire import _loop
 from groundwire._loop import EventLoopThread
 from groundwire.config import Config
-from groundwire.engine import Groundwire, Sources, as_sources, as_text
+from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, GroundwireError, InputError, RateLimited
 from groundwire.memory.writer import (
     QUEUE_NAME,
@@ -28,6 +28,7 @@ from groundwire.memory.writer import (
     fact_from_sentence,
     verification_error,
 )
+from groundwire.requests import Sources, as_sources, as_text
 from groundwire.stores import facts
 from groundwire.stores.database import Database, lock_for_writing
 from groundwire.stores.knowledge_base import Knowledge

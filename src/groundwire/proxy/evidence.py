@@ -17,9 +17,10 @@ from typing import Any
 from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.claims.assertiveness import classify_sentence
 from groundwire.errors import InputError
+from groundwire.requests import read_sources
 from groundwire.text.sentences import sentences
 from groundwire.types import ActionLedger, ClaimKind, Source, Turn
-from groundwire.verdicts.merge import user_statements
+from groundwire.verdicts.summary import user_statements
 
 MIN_PROSE_WORDS = 40
 """Unmarked statements of this length count as a document; questions seldom come with so much around them."""
@@ -251,7 +252,7 @@ def _is_request(paragraph: str) -> bool:
 # The evidence of a whole request, in any of the three APIs.
 
 SOURCES_FIELD = "grounding_sources"
-_HINT = f"{SOURCES_FIELD} is a string, a list of strings or of {{id, text}}, or an object of strings by id"
+_SOURCE_NAMES = ("id", "sid", "name", "title")
 _TEXT_PARTS = ("text", "input_text", "output_text", "query")
 _SOURCE_PART = "grounding_source"  # a document, where LiteLLM and Bedrock mark it (and the question: "query")
 _TOOL_RESULTS = ("function_call_output", "custom_tool_call_output", "mcp_call", "local_shell_call_output")
@@ -368,27 +369,12 @@ def _ledger(body: JsonObject, messages: Sequence[JsonObject]) -> ActionLedger | 
 
 def parse_sources(value: object) -> list[PromptDocument]:
     """Read the extension field in any of its forms; raises `InputError` for anything else."""
-    if isinstance(value, str):
-        return [PromptDocument(value)]
-    if isinstance(value, Mapping):
-        return [PromptDocument(_string(text), str(name)) for name, text in value.items()]
-    if isinstance(value, Sequence):
-        return [_parse_source(item) for item in value]
-    raise InputError(f"{SOURCES_FIELD} has an unsupported type", hint=_HINT)
-
-
-def _parse_source(item: object) -> PromptDocument:
-    if not isinstance(item, Mapping):
-        return PromptDocument(_string(item))
-    text = next((item[key] for key in ("text", "content", "page_content", "snippet") if key in item), None)
-    name = next((item[key] for key in ("id", "sid", "name", "title") if item.get(key) is not None), "")
-    return PromptDocument(_string(text), str(name))
-
-
-def _string(value: object) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{SOURCES_FIELD} must contain strings, got {type(value).__name__}", hint=_HINT)
-    return value
+    if value is None:
+        raise InputError(f"{SOURCES_FIELD} must not be null", hint="leave it out, or give texts")
+    try:
+        return [PromptDocument(source.text, source.id) for source in read_sources(value, _SOURCE_NAMES)]
+    except InputError as error:
+        raise InputError(f"{SOURCES_FIELD}: {error.message}", hint=error.hint) from None
 
 
 def _chat_messages(messages: Sequence[JsonObject]) -> Iterator[_PlainMessage]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from groundwire.config.service import UPSTREAM_NAME, ProxyConfig, base_url
+from groundwire.config import UPSTREAM_NAME, ProxyConfig, base_url
 from groundwire.errors import InputError
 from groundwire.proxy.connection import (
     Address,

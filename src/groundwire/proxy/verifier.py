@@ -11,8 +11,7 @@ from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeVar
 
 from groundwire.actions.judge import check_answer
-from groundwire.config import Config
-from groundwire.config.service import CLEAR
+from groundwire.config import CLEAR, Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics

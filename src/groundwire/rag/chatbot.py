@@ -6,19 +6,21 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, cast
+from typing import cast
 
-from groundwire.config.service import RagConfig
+from typing_extensions import TypedDict
+
+from groundwire.config import RagConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, completed
 from groundwire.rag.index import PassageHit, PassageIndex
-from groundwire.retrieval.history import History, as_turns
+from groundwire.requests import History, as_turns
 from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.text.tokens import PRONOUN, terms
 from groundwire.types import ClaimKind, HallucinationReport, Source, Turn
-from groundwire.verdicts.profile import MIN_CHARS
-from groundwire.verdicts.rag import HallucinationCheck, language
+from groundwire.verdicts.judge import MIN_CHARS
+from groundwire.verdicts.summary import HallucinationCheck, language
 
 
 class ReplySource(TypedDict):

@@ -26,7 +26,7 @@ from pinecone.errors import (
     UnauthorizedError,
 )
 
-from groundwire.config.service import RagConfig
+from groundwire.config import RagConfig
 from groundwire.errors import (
     BackendDown,
     BackendError,
@@ -145,7 +145,12 @@ class PineconeIndex:
             )
             for match in found.matches
         ]
-        return [hit for hit, row in hits if _is_relevant(hit.passage, row, asked, dense)][:k]
+        # The thresholds of the embedded index: Pinecone returns the nearest, however far away.
+        return [
+            hit
+            for hit, row in hits
+            if float(row @ dense) >= MIN_SIMILARITY or coverage(asked, hit.passage.terms) >= MIN_COVERAGE
+        ][:k]
 
     def _passage_ids(self, prefix: str) -> Iterator[str]:
         for page in self._index.list(prefix=f"{prefix}#", namespace=self._namespace):
@@ -186,11 +191,6 @@ def _sparse(found: Sequence[str]) -> SparseVector:
     weights = {number: times / (times + 1.0) for number, times in counts.items()}
     length = sqrt(sum(weight * weight for weight in weights.values()))
     return {"indices": list(weights), "values": [weight / length for weight in weights.values()]}
-
-
-def _is_relevant(passage: IndexedPassage, row: Vector, asked: Mapping[str, float], dense: Vector) -> bool:
-    """Apply the thresholds of the embedded index: Pinecone returns the nearest, however far away."""
-    return float(row @ dense) >= MIN_SIMILARITY or coverage(asked, passage.terms) >= MIN_COVERAGE
 
 
 def _metadata(row: IndexedPassage | IndexedDocument) -> dict[str, str | int]:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from groundwire.config.service import RagConfig
+from groundwire.config import RagConfig
 from groundwire.errors import StoreError
 from groundwire.rag.index import (
     CANDIDATES,
@@ -243,6 +243,7 @@ class VectorMatrix:
 
 
 _MAX_TERMS = 64  # of a query: bounds the size of the full-text expression
+_INSERT = "INSERT INTO passages (document, number, part, heading, start, stop, text) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _READ = """SELECT p.id, d.name, p.number, p.text, p.start, p.stop, d.title, p.heading, p.part
     FROM passages p JOIN documents d ON d.id = p.document WHERE p.id IN (SELECT value FROM json_each(?))"""
 
@@ -269,7 +270,8 @@ class SqliteIndex:
                 (document.id, document.title, document.digest, len(passages), document.characters),
             )
             for passage, vector, words_of in zip(passages, vectors, searched, strict=True):
-                number = _insert(db, made.lastrowid or 0, passage)
+                place = (passage.number, passage.part, passage.heading, passage.start, passage.end)
+                number = db.execute(_INSERT, (made.lastrowid, *place, passage.text)).lastrowid
                 db.execute("INSERT INTO terms (rowid, words) VALUES (?, ?)", (number, words_of))
                 if vector is not None:
                     db.execute("INSERT INTO vectors VALUES (?, ?)", (number, vector))
@@ -311,15 +313,6 @@ class SqliteIndex:
 
     def close(self) -> None:
         self._file.close()
-
-
-def _insert(db: sqlite3.Connection, document: int, passage: IndexedPassage) -> int:
-    place = (passage.number, passage.part, passage.heading, passage.start, passage.end)
-    made = db.execute(
-        "INSERT INTO passages (document, number, part, heading, start, stop, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (document, *place, passage.text),
-    )
-    return made.lastrowid or 0
 
 
 def _remove(db: sqlite3.Connection, names: Collection[str]) -> int:

@@ -149,14 +149,10 @@ def split_passages(document: str, title: str, parts: Sequence[Source], size: Pas
     found: list[IndexedPassage] = []
     for part in parts:
         name = part.id if len(parts) > 1 else ""
-        found += _split_text(part.text, IndexedPassage(document, 0, "", 0, 0, title, part=name), size)
+        for run, heading in _group_pieces(pieces(part.text, rendered=False), size):
+            text, start, end = _passage_text(part.text, run), run[0].start, run[-1].end
+            found.append(IndexedPassage(document, 0, text, start, end, title, heading, name))
     return [replace(passage, number=number) for number, passage in enumerate(found)]
-
-
-def _split_text(text: str, blank: IndexedPassage, size: PassageSize) -> Iterator[IndexedPassage]:
-    for run, heading in _group_pieces(pieces(text, rendered=False), size):
-        start, end = run[0].start, run[-1].end
-        yield replace(blank, text=_passage_text(text, run), start=start, end=end, heading=heading)
 
 
 def _group_pieces(found: Sequence[TextPiece], size: PassageSize) -> Iterator[tuple[list[TextPiece], str]]:

@@ -72,6 +72,9 @@ LISTED_ROWS = 20
 _SPECIAL = re.compile(r"[\\`*_{}\[\]#|~@]|:(?=//)|(?<=\bwww)\.", re.I)
 
 
+_GROUP_HEADS = ("group", "responses", "flagged", "share", "flagged claims", "claims", "could not be checked")
+
+
 @dataclass(slots=True)
 class BatchSummary:
     """Counts of a batch. `worst` are flagged responses, the riskiest first."""
@@ -98,6 +101,14 @@ class BatchSummary:
         if group is not None:
             self.groups.setdefault(group, BatchSummary()).add(verdict)
 
+    def group_table(self) -> list[tuple[str, ...]]:
+        """The counts of every group as cells, the heads first; empty if the batch is not grouped."""
+        rows = [
+            (name, g.rows, g.flagged, percent(g.flagged / g.rows), g.flagged_claims, g.claims, g.failed)
+            for name, g in sorted(self.groups.items())
+        ]
+        return [_GROUP_HEADS, *(tuple(map(str, row)) for row in rows)] if rows else []
+
     def describe(self) -> str:
         return f"{self.rows} rows: {self.flagged} flagged, {self.failed} could not be checked"
 
@@ -113,35 +124,17 @@ def percent(share: float) -> str:
 def batch_markdown(name: str, figures: BatchSummary, gate: str = "") -> str:
     """The page. `gate` says whether the batch passed its gate, if it has one."""
     share = f" ({percent(figures.flagged / figures.rows)})" if figures.rows else ""
+    groups = [tuple(map(plain, row)) for row in figures.group_table()]
     parts = [
         f"## groundwire: {figures.flagged} of {figures.rows} responses flagged{share}",
         f"{plain(gate)}" if gate else "",
         f"{plain(name)}: {figures.claims} claims, {figures.flagged_claims} not supported by their sources.",
         _table(("what", "how many"), [(plain(kind), str(n)) for kind, n in _counts(figures)]),
-        _by_group(figures),
+        f"### By group\n\n{_table(groups[0], groups[1:])}" if groups else "",
         _listed("Flagged, riskiest first", figures.worst, figures.flagged, _because),
         _listed("Could not be checked", figures.errors, figures.failed, lambda row: row["error"] or ""),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-_GROUP_HEADS = ("group", "responses", "flagged", "share", "flagged claims", "claims", "could not be checked")
-
-
-def group_table(figures: BatchSummary) -> list[tuple[str, ...]]:
-    """The counts of every group as cells, the heads first; empty if the batch is not grouped."""
-    if not figures.groups:
-        return []
-    rows = [
-        (name, g.rows, g.flagged, percent(g.flagged / g.rows), g.flagged_claims, g.claims, g.failed)
-        for name, g in sorted(figures.groups.items())
-    ]
-    return [_GROUP_HEADS, *(tuple(map(str, row)) for row in rows)]
-
-
-def _by_group(figures: BatchSummary) -> str:
-    cells = [tuple(map(plain, row)) for row in group_table(figures)]
-    return f"### By group\n\n{_table(cells[0], cells[1:])}" if cells else ""
 
 
 def _counts(figures: BatchSummary) -> list[tuple[str, int]]:
@@ -270,11 +263,10 @@ def _compare_response(found: RunComparison, name: str, old: Report, new: Report)
     found.claims += len(both)
     found.claims_gone += len(earlier) - len(both)
     found.claims_new += len(later) - len(both)
-    found.changes += [
-        _change(name, earlier[key], later[key])
-        for key in both
-        if any(earlier[key][name] != later[key][name] for name in ("status", "flagged"))
-    ]
+    for was, now in ((earlier[key], later[key]) for key in both):
+        if (was["status"], was["flagged"]) != (now["status"], now["flagged"]):
+            figures = (was["status"], now["status"], was["p1"], now["p1"])
+            found.changes.append(ClaimChange(name, was["text"], *figures, flipped=was["flagged"] != now["flagged"]))
 
 
 def _claims(report: Report) -> Iterator[tuple[tuple[str, int], Report]]:
@@ -284,12 +276,6 @@ def _claims(report: Report) -> Iterator[tuple[tuple[str, int], Report]]:
         text = " ".join(claim["text"].split())
         seen[text] = seen.get(text, 0) + 1
         yield (text, seen[text]), claim
-
-
-def _change(name: str, old: Report, new: Report) -> ClaimChange:
-    return ClaimChange(
-        name, old["text"], old["status"], new["status"], old["p1"], new["p1"], flipped=old["flagged"] != new["flagged"]
-    )
 
 
 # SARIF 2.1.0, so that CI systems annotate the file that holds an answer, or the rows of a batch.
@@ -356,7 +342,7 @@ def _run(uri: str, rules: Mapping[str, str], failures: Iterable[str]) -> dict[st
     return {
         "tool": {"driver": {"name": "groundwire", "version": __version__, "rules": listed}},
         "columnKind": "unicodeCodePoints",
-        "artifacts": [{"location": _artifact(uri)}],
+        "artifacts": [{"location": {"uri": quote(uri)}}],
         "invocations": [{"executionSuccessful": not notes, **({"toolExecutionNotifications": notes} if notes else {})}],
     }
 
@@ -373,13 +359,9 @@ def _findings(report: HallucinationReport) -> Iterator[tuple[str, str, str, int,
 
 
 def _result(rule: str, level: str, message: str, uri: str, region: Mapping[str, int]) -> dict[str, Any]:
-    place = {"physicalLocation": {"artifactLocation": _artifact(uri), "region": region}}
+    # SARIF asks for a URI reference: a space in it would make the file invalid.
+    place = {"physicalLocation": {"artifactLocation": {"uri": quote(uri)}, "region": region}}
     return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}
-
-
-def _artifact(path: str) -> dict[str, str]:
-    """A path as SARIF asks for it, a URI reference: a space in it would make the file invalid."""
-    return {"uri": quote(path)}
 
 
 def _region(start: int, end: int, lines: list[int]) -> dict[str, int]:

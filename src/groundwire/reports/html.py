@@ -1,7 +1,7 @@
 """Reports, batches and audits as self-contained HTML: whole pages, and the tables that notebooks show.
 
 Everything is rendered by the Jinja2 templates in `templates/`. Autoescaping keeps untrusted text from
-becoming markup, and every printed value is sanitized. Importing this module registers the notebook views.
+becoming markup, and every printed value is sanitized.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from groundwire.reports.plaintext import answer_line, flag_counts, is_wrapped, s
 from groundwire.text.controls import sanitize
 from groundwire.text.markdown import Block, BlockKind, blocks
 from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, Span, Status, TraceAudit
-from groundwire.types.report import as_html
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,29 +79,19 @@ def audit_page(audit: TraceAudit, title: str = "groundwire audit") -> str:
 # ---- notebooks
 
 
-@as_html.register
-def _report_view(report: HallucinationReport) -> str:
-    text = report.response[:_NOTEBOOK_CHARS] + ("…" if len(report.response) > _NOTEBOOK_CHARS else "")
-    spans = [span for span in report.spans if span.end <= _NOTEBOOK_CHARS]
+def notebook_view(result: HallucinationReport | ClaimVerification | TraceAudit | Detection) -> str:
+    """A result as an HTML fragment, which notebooks show for `_repr_html_`."""
+    match result:
+        case HallucinationReport():
+            text = result.response[:_NOTEBOOK_CHARS] + ("…" if len(result.response) > _NOTEBOOK_CHARS else "")
+            pieces = split_at_spans(text, [span for span in result.spans if span.end <= _NOTEBOOK_CHARS])
+            return _render("notebook.html", kind="report", result=result, pieces=pieces, counts=flag_counts(result))
+        case TraceAudit():
+            has_answer = result.post_hoc.outcome is not Derived.ABSENT
+            return _render("notebook.html", kind="audit", result=result, has_answer=has_answer)
     return _render(
-        "notebook.html", kind="report", result=report, pieces=split_at_spans(text, spans), counts=flag_counts(report)
+        "notebook.html", kind="claim" if isinstance(result, ClaimVerification) else "detection", result=result
     )
-
-
-@as_html.register
-def _claim_view(claim: ClaimVerification) -> str:
-    return _render("notebook.html", kind="claim", result=claim)
-
-
-@as_html.register
-def _audit_view(audit: TraceAudit) -> str:
-    has_answer = audit.post_hoc.outcome is not Derived.ABSENT
-    return _render("notebook.html", kind="audit", result=audit, has_answer=has_answer)
-
-
-@as_html.register
-def _detection_view(detection: Detection) -> str:
-    return _render("notebook.html", kind="detection", result=detection)
 
 
 # ---- templates
@@ -125,12 +114,16 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"cut": _cut, "fixed": _fixed, "bullet": _bullet, "families": _families}
+    environment.filters |= {"cut": _cut, "families": _families, "fixed": lambda value, digits=0: f"{value:.{digits}f}"}
+    # The sign before a list item: its number or letter, or a dot.
+    environment.filters["bullet"] = lambda marker: marker if any(map(str.isalnum, marker)) else "•"
     environment.filters |= {"number": plaintext.format_number, "percent": plaintext.percent}
     lines = ("feedback_line", "headline", "nearest_evidence", "reason_line", "shares_line", "report_facts")
     environment.globals |= {name: getattr(plaintext, name) for name in lines}
     statuses = [Status(name) for name in _MARKS if name != Status.UNVERIFIABLE]  # in words, as UNCHECKED
-    environment.globals |= {"mood": _mood, "marks": _MARKS, "statuses": statuses, "figures": _NOTEBOOK_FIGURES}
+    environment.globals |= {"marks": _MARKS, "statuses": statuses, "figures": _NOTEBOOK_FIGURES}
+    # The CSS class of a verdict; None means that it could not be checked.
+    environment.globals["mood"] = lambda flagged: "warn" if flagged is None else "bad" if flagged else "good"
     return environment
 
 
@@ -139,23 +132,9 @@ def _sanitize_value(value: Any) -> Any:
     return sanitize(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def _mood(flagged: bool | None) -> str:
-    """The CSS class of a verdict; None means that it could not be checked."""
-    return "warn" if flagged is None else "bad" if flagged else "good"
-
-
-def _fixed(value: float, digits: int = 0) -> str:
-    return f"{value:.{digits}f}"
-
-
 def _cut(text: str) -> str:
     """Text on one line, of bounded length."""
     return " ".join(text[:_NOTEBOOK_CHARS].split()) + ("…" if len(text) > _NOTEBOOK_CHARS else "")
-
-
-def _bullet(marker: str) -> str:
-    """The sign before a list item: its number or letter, or a dot."""
-    return marker if any(map(str.isalnum, marker)) else "•"
 
 
 def _families(blocks: Iterable[AnswerBlock]) -> Iterator[tuple[str, list[AnswerBlock]]]:

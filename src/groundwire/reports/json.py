@@ -1,19 +1,25 @@
-"""Reports, audits, guard events and traces as JSON objects: the contract of the CLI, HTTP and MCP."""
+"""Reports, audits, guard events and traces as JSON objects, and back: the contract of the CLI, HTTP and MCP."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import TypeAdapter
+
+from groundwire.errors import InputError
 from groundwire.text.controls import json_text
 from groundwire.types import (
     Action,
+    ActionKind,
     ActionVerdict,
     Claim,
     ClaimVerification,
+    Detection,
     Edit,
     EpistemicGap,
     EvidenceRef,
@@ -25,22 +31,19 @@ from groundwire.types import (
     Repair,
     SourceShare,
     Span,
+    Step,
     StepVerdict,
     TraceAudit,
+    TraceEdge,
     TraceGraph,
     TraceNode,
+    as_html,
+    as_object,
+    as_table,
 )
-from groundwire.types.report import as_object, as_table
-from groundwire.types.stream import (
-    DoneEvent,
-    InterruptedEvent,
-    KnowledgeCheck,
-    ReformulatedEvent,
-    StreamEvent,
-    TokenEvent,
-    VerdictEvent,
-    WarningEvent,
-)
+
+if TYPE_CHECKING:
+    from groundwire.types.stream import DoneEvent, KnowledgeCheck, StreamEvent
 
 DIGITS = 4
 """Decimal places of probabilities and bits."""
@@ -99,6 +102,13 @@ def report_object(report: HallucinationReport) -> dict[str, Any]:
     }
 
 
+@as_html.register
+def _html(result: HallucinationReport | ClaimVerification | TraceAudit | Detection) -> str:
+    from groundwire.reports.html import notebook_view  # imported late: most checks never render HTML
+
+    return notebook_view(result)
+
+
 @as_table.register
 def _table(report: HallucinationReport) -> Any:
     from groundwire.reports.tables import claims_frame
@@ -137,7 +147,12 @@ def _detection_object(report: HallucinationReport) -> dict[str, Any]:
         found["flags"] = [flag_object(flag) for flag in report.flags]
         found["detectors_skipped"] = list(report.detection.skipped)
     if report.repair is not None:
-        found["repair"] = _repair_object(report.repair)
+        found["repair"] = {
+            "text": report.repair.text,
+            "actions": [_action_object(action) for action in report.repair.actions],
+            "edits": _json(report.repair.edits),
+            "guidance": report.repair.guidance or None,
+        }
     return found
 
 
@@ -149,15 +164,6 @@ def flag_object(flag: Flag) -> dict[str, Any]:
         "correction": flag.correction or None,
         "source": flag.source or None,
         "contradiction": _json(flag.contradiction),
-    }
-
-
-def _repair_object(repair: Repair) -> dict[str, Any]:
-    return {
-        "text": repair.text,
-        "actions": [_action_object(action) for action in repair.actions],
-        "edits": _json(repair.edits),
-        "guidance": repair.guidance or None,
     }
 
 
@@ -178,7 +184,11 @@ def output_object(check: OutputCheck) -> dict[str, Any]:
 def audit_object(audit: TraceAudit) -> dict[str, Any]:
     return {
         **_picked(audit, "flagged question backend"),
-        "steps": [_step_object(step) for step in audit.steps],
+        "steps": [
+            {**claim_object(s.verdict), "id": s.step.id, "cites": list(s.step.cites)}
+            | _picked(s, "premises contradicts circular")
+            for s in audit.steps
+        ],
         "post_hoc": _json(audit.post_hoc),
         "actions": [action_object(action) for action in audit.actions],
         "error": audit.error,
@@ -191,11 +201,6 @@ def action_object(action: ActionVerdict) -> dict[str, Any]:
 
 def audit_json(audit: TraceAudit) -> str:
     return json_text(audit_object(audit), 2)
-
-
-def _step_object(step: StepVerdict) -> dict[str, Any]:
-    links = _picked(step, "premises contradicts circular")
-    return {**claim_object(step.verdict), "id": step.step.id, "cites": list(step.step.cites), **links}
 
 
 def graph_object(graph: TraceGraph) -> dict[str, Any]:
@@ -225,7 +230,7 @@ def _node_object(node: TraceNode) -> dict[str, Any]:
 
 def event_object(event: StreamEvent) -> dict[str, Any]:
     """An event as clients receive it, with its `kind`."""
-    return {"kind": event.kind, **_EVENT_OBJECTS[type(event)](event)}
+    return {"kind": event.kind, **_EVENT_OBJECTS[event.kind](event)}
 
 
 def _done_object(done: DoneEvent) -> dict[str, Any]:
@@ -251,11 +256,123 @@ def knowledge_object(check: KnowledgeCheck) -> dict[str, Any]:
     }
 
 
-_EVENT_OBJECTS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    TokenEvent: lambda event: {"text": event.text},
-    WarningEvent: lambda event: asdict(event.warning),
-    VerdictEvent: lambda event: claim_object(event.verdict),
-    InterruptedEvent: lambda event: _picked(event, "at reason risk"),
-    ReformulatedEvent: lambda event: _picked(event, "text reason"),
-    DoneEvent: _done_object,
+_EVENT_OBJECTS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "token": lambda event: {"text": event.text},
+    "warning": lambda event: asdict(event.warning),
+    "verdict": lambda event: claim_object(event.verdict),
+    "interrupted": lambda event: _picked(event, "at reason risk"),
+    "reformulated": lambda event: _picked(event, "text reason"),
+    "done": _done_object,
 }
+
+
+# ---- reading back
+#
+# JSON keeps four digits of probabilities and bits, and only the offsets of evidence: a caller that has the sources
+# passes a function that looks up the text.
+
+Json = Mapping[str, Any]
+Quote = Callable[[str, int, int], str]
+"""Returns the text of a source between two offsets: `quote(source_id, start, end)`."""
+T = TypeVar("T")
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _read(kind: Callable[..., T], data: Json, /, **given: Any) -> T:
+    """A record from its JSON object; `given` are fields that JSON lacks or names otherwise. Raises `ValueError`."""
+    found: T = _adapter(kind).validate_python({**data, **given})
+    return found
+
+
+def no_text(_source: str, _start: int, _end: int) -> str:
+    return ""
+
+
+def report_from(data: Json, response: str, quote: Quote = no_text) -> HallucinationReport:
+    """The report on `response`. Reports stored by older releases lack the gaps and the retry guidance."""
+    older = failed_object("", "", "", "")
+    return _read(
+        HallucinationReport,
+        {**older, **data},
+        response_id=data["id"],
+        response=response,
+        claims=tuple(claim_from(claim, quote) for claim in data["claims"]),
+        skipped=tuple(_read(Claim, claim, id=f"s{n}") for n, claim in enumerate(data["skipped"], 1)),
+        detection=detection_from(data) if data.get("flags") is not None else None,
+        repair=_repair(data["repair"], response) if data.get("repair") else None,
+        extra={key: value for key, value in data.items() if key not in _OWN_KEYS},
+    )
+
+
+def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
+    given = data.get("feedback")
+    return _read(
+        ClaimVerification,
+        data,
+        claim_id=data["id"],
+        claim_text=data["text"],
+        is_flagged=data["flagged"],
+        evidence=tuple(
+            _read(EvidenceRef, ref, text=quote(ref["source"], ref["start"], ref["end"])) for ref in data["evidence"]
+        ),
+        feedback=_read(Feedback, given, flagged=given["right"] != given["supported"]) if given else None,
+    )
+
+
+def detection_from(data: Json) -> Detection:
+    """The flags, and the detectors that were skipped."""
+    flags = tuple(
+        _read(Flag, flag, correction=flag["correction"] or "", source=flag["source"] or "") for flag in data["flags"]
+    )
+    return Detection(flags, skipped=tuple(data.get("detectors_skipped") or ()))
+
+
+def audit_from(data: Json, quote: Quote = no_text) -> TraceAudit:
+    steps = tuple(_step(step, quote) for step in data["steps"])
+    return _read(TraceAudit, {"actions": (), **data}, steps=steps)
+
+
+def output_from(data: Json, response: str = "", quote: Quote = no_text) -> OutputCheck:
+    report = report_from(data["report"], response, quote) if data["report"] else None
+    return _read(OutputCheck, data, report=report)
+
+
+def read_graph(data: object) -> TraceGraph:
+    """A trace exported by `graph_object`; raises `InputError` for anything else."""
+    if not isinstance(data, Mapping) or data.get("format") != TRACE_FORMAT:
+        raise InputError("this is not an exported trace", hint=f'its "format" must be "{TRACE_FORMAT}"')
+    nodes, edges = data.get("nodes"), data.get("edges")
+    if not isinstance(nodes, Sequence) or not nodes or not isinstance(edges, Sequence):
+        raise InputError("the exported trace has no nodes")
+    try:
+        root = str(nodes[0]["id"])
+        return TraceGraph(
+            tuple(_read(TraceNode, node, root=root) for node in nodes), tuple(_read(TraceEdge, edge) for edge in edges)
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"the exported trace cannot be read: {error!r}") from None
+
+
+def _step(data: Json, quote: Quote) -> StepVerdict:
+    verdict = claim_from(data, quote)
+    links = (tuple(data[key]) for key in ("premises", "contradicts", "circular"))
+    return StepVerdict(_read(Step, data), verdict.status, verdict, *links)
+
+
+def _repair(data: Json, original: str) -> Repair:
+    actions = tuple(_read(Action, action, kind=ActionKind(action["type"])) for action in data["actions"])
+    at = {(action.start, action.end): action for action in actions}
+    places = [(edit["start"], edit["end"]) for edit in data["edits"]]
+    edits = tuple(
+        _read(Edit, edit, action=at.get(place, Action(ActionKind.NONE, *place)))
+        for edit, place in zip(data["edits"], places, strict=True)
+    )
+    return Repair(original, data["text"], edits, actions)
+
+
+_OWN_KEYS = {*failed_object("", "", "", ""), "flags", "detectors_skipped", "repair"}
+"""Any other key of a report was added by its profile."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -14,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from groundwire.reports import plaintext
-from groundwire.reports.batch import BatchSummary, ClaimChange, RunComparison, group_table
 from groundwire.reports.plaintext import MarkedPiece, format_number, percent, reason_line, shorten
 from groundwire.text.controls import sanitize
 from groundwire.types import (
@@ -31,6 +31,9 @@ from groundwire.types import (
     StepVerdict,
     TraceAudit,
 )
+
+if TYPE_CHECKING:
+    from groundwire.reports.batch import BatchSummary, ClaimChange, RunComparison
 
 TABLE_WIDTH = 100
 """Columns. On a narrower terminal a table would squeeze the claims, so each gets lines of its own."""
@@ -184,7 +187,7 @@ def _verdict(report: HallucinationReport) -> Text:
 def show_batch(figures: BatchSummary, gate: str, console: Console) -> None:
     """Print the counts of a batch, the outcome of its gate, and one row per group."""
     console.print("\n".join(filter(None, (figures.describe(), gate))), highlight=False)
-    heads, *rows = group_table(figures) or [()]
+    heads, *rows = figures.group_table() or [()]
     if rows:
         table = _new_table()
         for number, name in enumerate(heads):

@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -19,8 +19,6 @@ from groundwire.conversion.converter import Conversion
 from groundwire.conversion.formats import FileInput, Named, named_in
 from groundwire.errors import InputError
 from groundwire.types import Source
-
-CONTEXT_ID = "context"
 
 _ENDINGS = frozenset((
     ".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".xhtml", ".pdf", ".docx", ".doc", ".odt",
@@ -88,21 +86,6 @@ def read_bytes(data: bytes, name: str, max_bytes: int, conversion: Conversion | 
     file = FileInput(name, Path(name).suffix, max_bytes, name)
     found = _read(data, file, conversion)
     return [Named(_printable(one.text), one.origin, one.id and _printable(one.id)) for one in found]
-
-
-def from_mapping(texts: Mapping[str, str]) -> list[Source]:
-    """Sources from a mapping of ids to texts. Raises `InputError` if a text is not a string."""
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            raise InputError(
-                f"source {name!r} must be a string, got {type(text).__name__}", hint="pass each source as a string"
-            )
-    return [Source(str(name), _printable(text)) for name, text in texts.items()]
-
-
-def from_context(text: str) -> list[Source]:
-    """A single source with the id `context`."""
-    return [Source(CONTEXT_ID, _printable(text))]
 
 
 def as_path(spec: str) -> Path | None:

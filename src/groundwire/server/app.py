@@ -23,8 +23,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from groundwire.config import Config
-from groundwire.config.service import ServerConfig
+from groundwire.config import Config, ServerConfig
 from groundwire.server.auth import PUBLIC, KeyCache, scope_of
 from groundwire.server.mcp import mount
 from groundwire.server.middleware import ServerState, middleware_stack

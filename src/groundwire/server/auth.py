@@ -21,8 +21,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from groundwire.config import Config
-from groundwire.config.service import ServerConfig
+from groundwire.config import Config, ServerConfig
 from groundwire.errors import StoreError
 from groundwire.server.problems import Problem, send_problem
 from groundwire.stores.keys import ADMIN, ApiKey, split_token

@@ -24,8 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from groundwire.config import Config
 from groundwire.errors import GroundwireError
 from groundwire.reports.html import audit_page, to_html
-from groundwire.reports.json import audit_object, feedback_object, report_object
-from groundwire.reports.parse import audit_from, report_from
+from groundwire.reports.json import audit_from, audit_object, feedback_object, report_from, report_object
 from groundwire.reports.plaintext import is_bad_step
 from groundwire.stores.feedback import FeedbackStore
 from groundwire.stores.reports import ReportStore, ReportSummary, StoredReport

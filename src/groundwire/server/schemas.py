@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from groundwire.config import ProfileName
+from groundwire.requests import as_sources
 from groundwire.types import Source
 
 MAX_CLAIMS = 1000  # claims of one request; longer texts are sent as `text`
@@ -83,20 +84,12 @@ class WithSources(RequestBase):
         """The sources as the engine takes them."""
         if self.sources is None:
             return () if self.context is None else (Source("context", self.context),)
-        if isinstance(self.sources, dict):
-            return tuple(Source(name, text) for name, text in self.sources.items())
-        return tuple(_numbered_source(item, number) for number, item in enumerate(self.sources))
+        return as_sources(self.sources)
 
     @property
     def size(self) -> int:
         """Number of characters to read."""
         return sum(len(source.text) for source in self.parsed_sources)
-
-
-def _numbered_source(item: str | PassageIn, number: int) -> Source:
-    if isinstance(item, str):
-        return Source(f"S{number}", item)
-    return Source(f"S{number}" if item.id is None else str(item.id), item.text, item.origin)
 
 
 class WithAnswer(WithSources, WithHistory):
@@ -169,11 +162,7 @@ class VerifyRequest(WithSources):
 
     @property
     def parsed_sources(self) -> tuple[Source, ...]:
-        if isinstance(self.evidence, str):
-            return (Source("S0", self.evidence),)
-        return WithSources(
-            sources=self.sources if self.evidence is None else self.evidence, context=self.context
-        ).parsed_sources
+        return super().parsed_sources if self.evidence is None else as_sources(self.evidence)
 
 
 class TraceStepIn(RequestBase):

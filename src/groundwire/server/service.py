@@ -29,7 +29,7 @@ from groundwire.server.admission import Admission, export_metrics
 from groundwire.server.middleware import ServerState
 from groundwire.stores.feedback import FeedbackStore
 from groundwire.types import HallucinationReport
-from groundwire.verdicts.drift import open_monitor
+from groundwire.verdicts.calibration import open_monitor
 from groundwire.verifiers.backends import choose
 from groundwire.version import __version__
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from itertools import islice
 from math import sqrt
 
-from groundwire.config.sections import DetectorsConfig
+from groundwire.config import DetectorsConfig
 from groundwire.detectors.context import USERS, segment_response
 from groundwire.detectors.registry import detect
 from groundwire.detectors.statements import RELATED, StatedValue, Utterance, nested, similarity, utterances

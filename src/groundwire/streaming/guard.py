@@ -18,11 +18,12 @@ from functools import partial
 from typing import Protocol
 
 from groundwire.claims.extractor import extract
-from groundwire.config.service import RealTimeConfig, RiskAction
-from groundwire.engine import Groundwire, Sources
+from groundwire.config import RealTimeConfig, RiskAction
+from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
 from groundwire.llm.base import stream_text
+from groundwire.requests import Sources
 from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner, run_inline

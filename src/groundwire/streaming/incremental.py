@@ -12,9 +12,10 @@ from typing import Any, Protocol, TypeVar, Unpack
 
 from groundwire import pipeline
 from groundwire.claims.extractor import extract, steps_as_claims
-from groundwire.engine import ContextKwargs, Groundwire, Sources, as_sources
+from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.pipeline import CheckContext, names_of, select_claims
+from groundwire.requests import Sources, as_sources
 from groundwire.text.sentences import BlockKind, blocks
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
 from groundwire.verdicts.judge import unchecked

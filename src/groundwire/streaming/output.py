@@ -10,10 +10,10 @@ from dataclasses import replace
 from uuid import uuid4
 
 from groundwire.config import Config
-from groundwire.engine import Groundwire, Sources, as_sources, as_text
+from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.reports.plaintext import nearest_evidence
-from groundwire.retrieval.history import History, as_turns
+from groundwire.requests import History, Sources, as_sources, as_text, as_turns
 from groundwire.types import (
     Case,
     ClaimVerification,

@@ -15,7 +15,7 @@ from groundwire.streaming.state import HANDLE, PART, URL, SentenceFeatures, addr
 from groundwire.text.dates import MONTHS
 from groundwire.text.lexicon import expressions, word_set, word_table
 from groundwire.text.numbers import Number
-from groundwire.types.claims import Risk
+from groundwire.types import Risk
 
 
 @dataclass(frozen=True, slots=True)

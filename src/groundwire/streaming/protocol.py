@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from groundwire.config.service import CLEAR, RealTimeConfig, RiskAction
+from groundwire.config import CLEAR, RealTimeConfig, RiskAction
 from groundwire.openie.parser import bare, triples
 from groundwire.reports.plaintext import nearest_evidence
 from groundwire.text.dates import dates

@@ -12,7 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from groundwire.config.service import RealTimeConfig, RiskAction
+from groundwire.config import RealTimeConfig, RiskAction
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
 from groundwire.streaming.coherence import coherence_of

@@ -11,11 +11,12 @@ from functools import cached_property
 from math import sqrt
 
 from groundwire.claims.assertiveness import classify_sentence
-from groundwire.config.service import RealTimeConfig
-from groundwire.engine import ContextKwargs, Groundwire, Sources, as_sources
+from groundwire.config import RealTimeConfig
+from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
 from groundwire.llm import Generator, Message
 from groundwire.openie.mentions import UNITS, mentions
+from groundwire.requests import Sources, as_sources
 from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.retrieval.select import Index
 from groundwire.streaming.incremental import JobRunner, run_inline

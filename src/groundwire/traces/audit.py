@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from groundwire import pipeline
 from groundwire.actions.judge import check_actions
 from groundwire.claims.extractor import extract
-from groundwire.engine import Groundwire, Sources, as_sources, as_text
+from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
+from groundwire.requests import Sources, as_sources, as_text
 from groundwire.text.tokens import words
 from groundwire.traces.computation import derive
 from groundwire.traces.judge import LinkedTrace, StepJudgement, judge_steps, premises, rivals, step_terms
@@ -34,7 +35,7 @@ from groundwire.types import (
     StepVerdict,
     TraceAudit,
 )
-from groundwire.verdicts.risk import claim_risk
+from groundwire.verdicts.summary import claim_risk
 from groundwire.verifiers.meaning import SAME, Core, agreement, asks_whether, core, counted, first_look, same_value
 from groundwire.verifiers.prompts import from_steps
 from groundwire.verifiers.similarity import is_silent

@@ -15,8 +15,7 @@ from typing import Any
 from groundwire.actions.transcript import TranscriptEvent, is_message, ledger_of, read_events, span_events, spans_of
 from groundwire.claims.extractor import extract
 from groundwire.errors import InputError
-from groundwire.reports.json import TRACE_FORMAT
-from groundwire.reports.parse import read_graph
+from groundwire.reports.json import TRACE_FORMAT, read_graph
 from groundwire.retrieval.cite import resolve
 from groundwire.text.lexicon import expressions
 from groundwire.text.sentences import sentences

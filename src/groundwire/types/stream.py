@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from groundwire.types.claims import Risk, Source, Turn
-from groundwire.types.knowledge import KnowledgeBase
-from groundwire.types.report import ClaimVerification, HallucinationReport
+from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, Risk, Source, Turn
 
 
 class Alternative(StrEnum):

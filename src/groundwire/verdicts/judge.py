@@ -1,16 +1,147 @@
-"""From the estimates of one claim to its verdict: citation, bits, status, flag, reason."""
+"""From the estimates of one claim to its verdict: profile, citation, bits, status, flag, reason, shares of sources."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.budget import Budget, adjusted_confidence, budget, observed_bits
+from groundwire.config import Config
+from groundwire.retrieval.cite import cited_ids
+from groundwire.retrieval.gather import Gathered
+from groundwire.retrieval.render import without_source
 from groundwire.text.tokens import words
-from groundwire.types import Claim, ClaimVerification, Estimate, EvidenceRef, GapType, Status
-from groundwire.verdicts import reasons
-from groundwire.verdicts.profile import Profile
-from groundwire.verdicts.rag import grounding
+from groundwire.types import Claim, ClaimVerification, Estimate, EvidenceRef, GapType, Source, SourceShare, Span, Status
+
+# ---- profiles: named sets of thresholds that turn estimates into verdicts
+
+SCRUBBED = "[EVIDENCE REMOVED]"  # replaces evidence in the context of p0
+REDACTED = "[REDACTED]"  # the same in the profile `rag`
+MIN_CHARS, MAX_CLAIMS = 15, 10
+"""Profile `rag`: minimum characters of a claim, and maximum number of claims; conventions of the chatbot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The thresholds of a check.
+
+    `threshold_bits`: largest budget gap of an accepted claim. `target`: confidence that a claim must reach.
+    `min_chars`, `max_claims`: limits of the claims that are verified. `critical_bits`: budget gap above which
+    a flagged claim is critical. `min_support`: p1 below which a claim is not entailed, however small its gap
+    (a claim that is likely without evidence needs few bits, but must not pass for that reason alone).
+    `risk_threshold`: if set, a response is flagged exactly if its risk exceeds it. `faithful`: what the
+    verifier believes without the sources is supported only if a source says it.
+    """
+
+    name: str
+    threshold_bits: float
+    target: float
+    marker: str = SCRUBBED
+    min_chars: int = 0
+    max_claims: int = 2000
+    critical_bits: float = 2.0
+    min_support: float = 0.5
+    risk_threshold: float | None = None
+    faithful: bool = True
+
+    def floor(self, confidence: float) -> float:
+        """The minimum p1 of a claim with this confidence; a hedged claim needs less."""
+        return self.min_support * min(1.0, confidence / self.target) if self.target else 0.0
+
+
+def profile_for(
+    config: Config, backend_threshold_bits: float, min_support: float = 0.5, backend_risk_threshold: float | None = None
+) -> Profile:
+    """The configured profile.
+
+    Args:
+        backend_threshold_bits: the backend's calibrated threshold, used unless the configuration has its own.
+        min_support: the backend's minimum p1.
+        backend_risk_threshold: the backend's calibrated threshold of the response's risk, used by the profile
+            `default` unless the configuration sets a threshold.
+    """
+    own = config.threshold_bits
+    calibrated = backend_threshold_bits if own is None else own
+    base = Profile(
+        config.profile,
+        calibrated,
+        config.target,
+        max_claims=config.limits.max_claims,
+        critical_bits=config.verification.gap_threshold_bits,
+        min_support=min_support,
+        risk_threshold=config.risk_threshold,
+        faithful=config.faithful,
+    )
+    if config.profile == "default" and own is None and config.risk_threshold is None:
+        return replace(base, risk_threshold=backend_risk_threshold)
+    if config.profile == "strict":
+        return replace(base, threshold_bits=0.0 if own is None else own)
+    if config.profile == "rag":
+        return replace(base, marker=REDACTED, min_chars=MIN_CHARS, max_claims=MAX_CLAIMS)
+    return base
+
+
+# ---- the score of the profile `rag`
+
+
+# Conventions of the chatbot's API (docs/rag.md); its clients rely on them.
+EVIDENCE_USE = 0.15  # p1 - p0 above which the cited evidence was used
+CONFIDENCE = 0.45  # confidence above which a claim is grounded
+OVERALL = 0.70  # share of grounded claims from which the answer is
+SURE = 0.7  # p1 above which a claim counts as well supported
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    confidence: float
+    grounded: bool
+
+
+def grounding(p1: float, p0: float, cited: bool) -> Grounding:
+    """Score a claim by its p1 and p0; a cited source must also have been used (p1 clearly above p0).
+
+    >>> grounding(0.92, 0.25, cited=True)
+    Grounding(confidence=1.0, grounded=True)
+    >>> grounding(0.45, 0.42, cited=False).grounded
+    False
+    """
+    use = max(0.0, p1 - p0)
+    if cited:
+        confidence = min(1.0, use * 1.5 + (0.3 if p1 > SURE else 0.0))
+        return Grounding(confidence, confidence > CONFIDENCE and use > EVIDENCE_USE)
+    confidence = p1 * 0.7 if p1 > SURE else p1 * 0.4
+    return Grounding(confidence, confidence > CONFIDENCE)
+
+
+MIN_CONTENT_WORDS = 2
+"""With a single content word ("it depends") nothing specific is stated."""
+
+
+def is_vague(text: str, *, answers: bool = False) -> bool:
+    """Return True for text with fewer than two content words and without a name or number.
+
+    Args:
+        answers: the text answers a question, so a name alone is enough.
+
+    >>> is_vague("It is what it is."), is_vague("This is so."), is_vague("It is 450 m tall.")
+    (True, True, False)
+    >>> is_vague("Lyon"), is_vague("Lyon", answers=True), is_vague("It depends.", answers=True)
+    (True, False, True)
+    >>> is_vague("It is in Paris."), is_vague("It is in doubt.")
+    (False, True)
+    """
+    found = [word for word in words(text) if not word.is_stop]
+    if any(character.isdigit() for character in text):
+        return False
+    if any(word.text[0].isupper() and word.start > 0 for word in found):
+        return False  # a name can be confirmed or denied
+    if answers and any(not word.text[0].islower() for word in found):
+        return False
+    return len({word.norm for word in found}) < MIN_CONTENT_WORDS
+
+
+# ---- the verdict
 
 PARTIAL_SHARE = 0.1
 """Observed bits of at least this share of the required ones count as partial support."""
@@ -250,13 +381,13 @@ def _shortfall(scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, p
 
 def _reason(scores: ClaimScores, status: Status, gap_type: GapType | None, p1: Estimate, found: Budget) -> str:
     if status is Status.UNVERIFIABLE:
-        return p1.undecided or reasons.VAGUE
+        return p1.undecided or VAGUE
     if gap_type is not None and status is not Status.ENTAILED:
-        return reasons.reason_for(gap_type, scores.claim, p1, scores.evidence)
+        return reason_for(gap_type, scores.claim, p1, scores.evidence)
     if gap_type is not None:
-        return reasons.WORDS[gap_type]
+        return WORDS[gap_type]
     helped = found.observed_bits > PARTIAL_SHARE * found.required_bits
-    return reasons.SUPPORTED if helped else reasons.LITTLE
+    return SUPPORTED if helped else LITTLE
 
 
 def unmeasured(claim: Claim, status: Status, gap_type: GapType | None, reason: str, method: str) -> ClaimVerification:
@@ -283,3 +414,166 @@ def unmeasured(claim: Claim, status: Status, gap_type: GapType | None, reason: s
         certain=flagged,
         method=method,
     )
+
+
+# ---- the reason: one statement that agrees with the status and adds to the claim's own words
+
+SUPPORTED = "supported by the sources"
+LITTLE = "little evidence is needed, and the sources add little"
+VAGUE = "too vague to judge"
+WORDS = {
+    GapType.UNSUPPORTED: "the sources do not mention this",
+    GapType.PARTIAL_SUPPORT: "the sources support only part of this",
+    GapType.OVER_EXTRAPOLATION: "the sources are about this but do not say it",
+    GapType.CONTRADICTED: "the sources say otherwise",
+    GapType.EVIDENCE_INDEPENDENT: "holds without this evidence as well",
+    GapType.KNOWN_NOT_IN_SOURCES: "may be true, but no source says it",
+}
+QUOTES = "the source says “"
+"""How a reason begins that quotes the evidence."""
+_MAX_PARTS = 2
+"""Unsupported parts quoted in one reason; more would repeat the claim."""
+_WHOLE = 0.8
+"""Share of the claim's content words from which a quotation counts as the whole claim."""
+_MOST = 0.5
+"""Share from which what is left of the claim is too little to be called supported."""
+_AFFIRMS = re.compile(
+    r"\b(?:support(?:s|ed)?|cover(?:s|ed)?|confirm(?:s|ed)?|entail(?:s|ed)?|consistent with|match(?:es)?)\b", re.I
+)
+_DENIES = re.compile(r"\b(?:not|no|never|nothing|neither|none|only|part(?:ly|ial)?|cannot|without|but)\b|n't", re.I)
+_NAMED = re.compile(r"(?:evidence says|the sources say) '?(.+?)'?(?: here|, not .*)?\Z")
+_AGAINST = re.compile(r"\bagainst\b|\bdenie[sd]\b|\bcontradict|\bsay otherwise\b", re.I)
+_UNSAID = re.compile(r"the evidence does not carry\b", re.I)
+
+
+def reason_for(gap_type: GapType, claim: Claim, p1: Estimate, evidence: Sequence[EvidenceRef]) -> str:
+    """The reason why a claim is flagged: the verifier's own where it explains something, else ours."""
+    given = p1.reason if _explains(p1.reason, claim.text, evidence) and _fits(p1.reason, gap_type) else ""
+    part = _unsupported_part(claim.text, p1.spans, evidence)
+    if gap_type is GapType.PARTIAL_SUPPORT:
+        if part and word_share(claim.text, part) <= _MOST:
+            return f"supported except for {part}"
+        return f"the sources do not say {part}" if part else given or WORDS[GapType.OVER_EXTRAPOLATION]
+    if given or gap_type is GapType.CONTRADICTED or not p1.spans or not part:
+        return given or WORDS[gap_type]
+    return f"the sources do not say {part}"
+
+
+def _explains(reason: str, claim: str, evidence: Sequence[EvidenceRef]) -> bool:
+    """False for a reason that is empty, repeats the claim, denies the verdict or names a cut-off value."""
+    if reason.startswith(QUOTES):
+        return True  # the sentence that decides may well share most of its words with the claim
+    if not reason or (_AFFIRMS.search(reason) and not _DENIES.search(reason)):
+        return False
+    named = _NAMED.search(reason)
+    if named:
+        return not _is_fragment(named[1], [ref.text for ref in evidence])
+    return word_share(claim, reason) < _WHOLE
+
+
+def _fits(reason: str, gap_type: GapType) -> bool:
+    """False for "the evidence speaks against it" where the verdict is that the sources do not say it, and back."""
+    if gap_type is GapType.CONTRADICTED:
+        return not _UNSAID.match(reason)
+    return not (_AGAINST.search(reason) or _UNSAID.match(reason))  # the spans say better what is missing
+
+
+def _is_fragment(value: str, texts: Sequence[str]) -> bool:
+    """True for a value cut out of a longer one.
+
+    >>> _is_fragment("00", ["open until 17:00"]), _is_fragment("330 m", ["It is 330 m tall."])
+    (True, False)
+    """
+    whole = re.compile(rf"(?<![\w.,:]){re.escape(value)}(?!\w|[.,:]\d)", re.I)
+    if any(whole.search(text) for text in texts):
+        return False
+    # A value that stands nowhere was converted from another unit or date, unless it is bare digits.
+    return value.isdigit() or any(value.casefold() in text.casefold() for text in texts)
+
+
+def _unsupported_part(claim: str, spans: Sequence[Span], evidence: Sequence[EvidenceRef]) -> str:
+    """The parts of the claim that nothing supports, quoted; empty if they are all of it or unknown.
+
+    Without spans from the verifier, these are the words that no piece of evidence has.
+    """
+    found = [claim[span.start : span.end] for span in spans]
+    if not found:
+        known = {word.norm for ref in evidence for word in words(ref.text)}
+        found = [word.text for word in words(claim) if not word.is_stop and word.norm not in known]
+    if not found or len(found) > _MAX_PARTS or word_share(claim, " ".join(found)) >= _WHOLE:
+        return ""
+    return " and ".join(f"“{part}”" for part in found)
+
+
+def word_share(claim: str, text: str) -> float:
+    """The share of the claim's content words that the text has.
+
+    >>> round(word_share("The tower is red.", "the sources do not say “The tower is red”"), 1)
+    1.0
+    """
+    own = {word.norm for word in words(claim) if not word.is_stop}
+    return len(own & {word.norm for word in words(text)}) / len(own) if own else 0.0
+
+
+# ---- shares: each source's share of a claim drawn from several: what is lost when that source alone is taken away.
+#
+#     p1 = .97 with S1 and S3        without S1: .10, so S1's share is KL(.97 ‖ .10) = 3.0 bits
+#                                    without S3: .95, so S3's share is KL(.97 ‖ .95) = 0.0 bits
+#
+# It takes one more estimate per source. By itself it is therefore measured only where an estimate costs no
+# request and no source has the claim's words alone; `shares` measures it wherever evidence comes from several.
+
+MAX_SOURCES = 5
+"""Sources of a claim that are taken away, best first: few claims need more, and each costs an estimate."""
+
+
+def contexts_without(
+    claim: Claim,
+    verdict: ClaimVerification,
+    found: Gathered,
+    sources: Sequence[Source],
+    marker: str,
+    *,
+    free: bool,
+    every: bool,
+) -> dict[tuple[str, str], tuple[Claim, str]]:
+    """The contexts to ask a supported claim's shares with, by claim and source; none if it has no shares."""
+    names = list(cited_ids(verdict.citations, sources) or dict.fromkeys(ref.source for ref in found.refs))
+    texts: dict[str, str] = {}
+    for ref in found.refs:
+        texts[ref.source] = f"{texts.get(ref.source, '')} {ref.text}"
+    stated_by_one = any(word_share(claim.text, text) >= STATED_SHARE for text in texts.values())
+    wanted = every or (free and not stated_by_one)
+    if verdict.status is not Status.ENTAILED or len(names) < 2 or not wanted:
+        return {}
+    # p1 was asked with the cited sources alone where an estimate costs a request (`pipeline.score_claims`).
+    text = found.with_text if free else found.cited_text or found.with_text
+    taken = [source.id for source in sources if source.id in names[:MAX_SOURCES]]
+    return {(claim.id, name): (claim, without_source(text, name, marker)) for name in taken}
+
+
+def with_shares(
+    verdict: ClaimVerification, estimates: Mapping[tuple[str, str], Estimate], profile: Profile
+) -> ClaimVerification:
+    """The verdict with the shares of its sources; without them if one could not be measured."""
+    own = {source: found for (claim, source), found in estimates.items() if claim == verdict.claim_id}
+    if not own or verdict.p1 is None or any(found.error for found in own.values()):
+        return verdict
+    floor = profile.floor(verdict.confidence)
+    shares = tuple(
+        SourceShare(source, found.p_yes, observed_bits(verdict.p1, found.p_yes), found.p_yes < floor)
+        for source, found in own.items()
+    )
+    needed = [share.source for share in shares if share.needed]
+    reason = f"{verdict.reason}; needs {_together(needed)}" if len(needed) > 1 else verdict.reason
+    return replace(verdict, shares=shares, reason=reason)
+
+
+def _together(names: Sequence[str]) -> str:
+    """
+    >>> _together(["S1", "S3"]), _together(["S1", "S2", "S3"])
+    ('both S1 and S3', 'S1, S2 and S3 together')
+    """
+    *others, last = names
+    both = f"{', '.join(others)} and {last}"
+    return f"both {both}" if len(names) == 2 else f"{both} together"

@@ -16,8 +16,7 @@ from datetime import UTC, datetime
 from groundwire.errors import InputError
 from groundwire.stores.paths import PathEntry, PathStore, PathWriter, Scalar, path_of
 from groundwire.text.names import names
-from groundwire.types import Action, ActionKind, Detection, Flag, HallucinationType
-from groundwire.types.report import HIGH_CONFIDENCE
+from groundwire.types import HIGH_CONFIDENCE, Action, ActionKind, Detection, Flag, HallucinationType
 
 MEDIUM = 0.5  # confidence from which a flag is counted as medium; a convention
 EXAMPLES = 5  # stored per pattern

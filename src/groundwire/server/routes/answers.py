@@ -19,8 +19,8 @@ from groundwire.rag.chatbot import Chatbot, ChatReply, ChatRequest, DraftAnswer
 from groundwire.rag.index import IndexedDocument, PassageIndex
 from groundwire.rag.ingest import Ingest
 from groundwire.reports.json import event_object
-from groundwire.reports.schema import ChatReplyOut, Documents, GuardReply, KnownDocument, Removed
-from groundwire.retrieval.history import as_turns
+from groundwire.reports.schema import Documents, GuardReply, KnownDocument, Removed
+from groundwire.requests import as_turns
 from groundwire.server.deps import ServiceDep, error_event, require_kb, route, sse_event
 from groundwire.server.problems import NotFound
 from groundwire.server.reports import REPORT_HEADER, store_report
@@ -87,7 +87,7 @@ async def _guard_events(
 # ---- the chatbot
 
 
-@route(rag, "POST", "/chat", ChatReplyOut, 501, 502, responses={200: _CHAT_EVENTS})
+@route(rag, "POST", "/chat", ChatReply, 501, 502, responses={200: _CHAT_EVENTS})
 async def rag_chat(body: ChatRequestIn, request: Request, service: ServiceDep) -> Response:
     """Answer from the documents, with a verdict on each claim."""
     bot = await service.chat.bot()

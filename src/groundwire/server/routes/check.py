@@ -14,7 +14,7 @@ from groundwire.errors import InputError
 from groundwire.reports.html import to_html
 from groundwire.reports.json import audit_json, claim_object, flag_object, to_json
 from groundwire.reports.schema import AuditOut, DetectionOut, EstimateOut, EstimatesOut, ReportOut, VerificationsOut
-from groundwire.retrieval.load import from_mapping
+from groundwire.requests import as_sources
 from groundwire.server.deps import ServiceDep, json_response, raw_json_response, require_kb, route
 from groundwire.server.reports import REPORT_HEADER, html_response, store_report, wants_html
 from groundwire.server.schemas import (
@@ -123,12 +123,7 @@ def _parse_trace(body: AuditRequestIn) -> tuple[ParsedTrace, tuple[Source, ...]]
         steps = [s if isinstance(s, str) else s.model_dump(exclude_none=True) for s in body.steps or ()]
         return ParsedTrace(steps), given
     trace = read_trace(body.trace)
-    own = tuple(from_mapping(trace.sources)) if trace.sources else ()
-    own_ids = {source.id for source in own}
-    clash = next((source.id for source in given if source.id in own_ids), None)
-    if clash:
-        raise InputError(f"the trace already has a source {clash}", hint="use another id in 'sources'")
-    return trace, (*own, *given)
+    return trace, as_sources([*as_sources(trace.sources), *given])
 
 
 @route(router, "POST", "/estimate", EstimateOut, 502, tags=["estimate"])

@@ -1,16 +1,18 @@
-"""Watch whether the answers in use still look like the rows that `groundwire calibrate` was given.
+"""A threshold with a guaranteed false positive rate, for any model and any data: split conformal prediction.
 
-Its promise holds while both are exchangeable. Two sequential tests of this, which run for ever and raise a
-false alarm with a probability of at most `LEVEL`:
+Let n supported responses be scored, and let a new one be exchangeable with them (no trend, no selection).
+Flag scores above the k-th smallest of the n. By symmetry the rank of the new score among all n + 1 is
+uniform, so it is flagged with probability at most (n + 1 − k) / (n + 1), whatever the scores mean and
+however many are equal.
 
-- the ranks of the risks, in bins: has their distribution moved, up or down?
-- the share of flagged answers: has it risen?
+- On average over calibration sets: k = n + 1 − ⌊(n + 1) · max_fpr⌋, which needs n ≥ 1 / max_fpr − 1.
+- With confidence c for *this* set: the share of supported responses above the k-th smallest exceeds max_fpr
+  with probability at most P(Binomial(n, max_fpr) ≤ n − k), so k is the least that keeps this within 1 − c.
 
-Each answer is ranked among the rows and all earlier answers, ties at random. If all are exchangeable, this
-p-value is uniform and independent of the earlier ones, so betting against it is a fair game: the capital of a
-player who starts with 1 ever reaches c with a probability of at most 1 / c (Ville's inequality), whatever the
-distribution and however long the run. The player keeps a reserve, which shrinks as 1 / log2(t + 2), and moves
-the rest into the bets little by little, so that a change is noticed whenever it comes.
+>>> rows_needed(0.05), rows_needed(0.05, confidence=0.95)
+(19, 59)
+>>> threshold([n / 100 for n in range(1, 101)], 0.05)
+0.96
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ import random
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
-from math import log, log2, nan
+from itertools import accumulate
+from math import ceil, exp, floor, lgamma, log, log1p, log2, nan
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -34,6 +38,68 @@ from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+
+
+class TooFewRows(ValueError):
+    """The guarantee needs more supported rows than there are."""
+
+    def __init__(self, needed: int, given: int) -> None:
+        super().__init__(f"{needed} supported rows are needed, got {given}")
+        self.needed = needed
+        self.given = given
+
+
+def rows_needed(max_fpr: float, confidence: float | None = None) -> int:
+    """The minimum number of supported rows for the guarantee.
+
+    Args:
+        max_fpr: the guaranteed false positive rate, between 0 and 1.
+        confidence: guarantee it for this calibration set with this probability; None: on average.
+    """
+    for name, value in (("max_fpr", max_fpr), ("confidence", 0.5 if confidence is None else confidence)):
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must be between 0 and 1, got {value}")
+    if confidence is None:
+        return ceil(1 / Fraction(str(max_fpr))) - 1
+    return max(1, ceil(log(1 - confidence) / log1p(-max_fpr) - 1e-9))
+
+
+def rank(rows: int, max_fpr: float, confidence: float | None = None) -> int:
+    """The rank of the threshold among the scores in ascending order, from 1. Raises `TooFewRows`."""
+    needed = rows_needed(max_fpr, confidence)
+    if rows < needed:
+        raise TooFewRows(needed, rows)
+    if confidence is None:
+        return rows + 1 - floor((rows + 1) * Fraction(str(max_fpr)))
+    tails = accumulate(_binomial(rows, above, max_fpr) for above in range(rows))
+    above = sum(1 for tail in tails if tail <= 1 - confidence + 1e-12) - 1
+    return rows - max(above, 0)
+
+
+def threshold(scores: Sequence[float], max_fpr: float, confidence: float | None = None) -> float:
+    """The score above which a response is flagged, from the scores of supported ones; see `rows_needed`."""
+    return sorted(scores)[rank(len(scores), max_fpr, confidence) - 1]
+
+
+def _binomial(n: int, k: int, p: float) -> float:
+    """P(Binomial(n, p) = k), by logarithms, because n may be large."""
+    ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return exp(ways + k * log(p) + (n - k) * log1p(-p))
+
+
+# ---- drift: watch whether the answers in use still look like the rows that `groundwire calibrate` was given.
+#
+# Its promise holds while both are exchangeable. Two sequential tests of this, which run for ever and raise a
+# false alarm with a probability of at most `LEVEL`:
+#
+# - the ranks of the risks, in bins: has their distribution moved, up or down?
+# - the share of flagged answers: has it risen?
+#
+# Each answer is ranked among the rows and all earlier answers, ties at random. If all are exchangeable, this
+# p-value is uniform and independent of the earlier ones, so betting against it is a fair game: the capital of a
+# player who starts with 1 ever reaches c with a probability of at most 1 / c (Ville's inequality), whatever the
+# distribution and however long the run. The player keeps a reserve, which shrinks as 1 / log2(t + 2), and moves
+# the rest into the bets little by little, so that a change is noticed whenever it comes.
 
 LEVEL = 0.01
 """Probability that either test ever raises a false alarm."""
@@ -201,13 +267,10 @@ class DriftMonitor:
         for name, game in self._games.items():
             evidence.labels(name).set_function(partial(getattr, game, "peak"))
         index = Gauge("groundwire_drift_stability_index", "PSI of recent answers", registry=registry)
-        index.set_function(self._known_index)
+        # Not a number before there are enough answers: 0 would say that nothing has moved.
+        index.set_function(lambda: nan if (found := self._stability_index()) is None else found)
         answers = Gauge("groundwire_drift_answers", "Answers since the calibration", registry=registry)
         answers.set_function(lambda: self.status.answers)
-
-    def _known_index(self) -> float:
-        found = self._stability_index()
-        return nan if found is None else found  # 0 would say that nothing has moved
 
     def save(self) -> None:
         """Write the state, so that a restart continues. A file that cannot be written only costs that."""
