@@ -10,8 +10,7 @@ from functools import lru_cache
 from textwrap import shorten
 
 from groundwire.text.tokens import normalise
-from groundwire.verifiers.lexical.pieces import content_norms
-from groundwire.verifiers.lexical.tables import OPPOSITES
+from groundwire.verifiers.lexical import antonyms, content_norms
 from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
 from groundwire.verifiers.logic.conditions import Implication, literals, read
 from groundwire.verifiers.rules import RuleLabel, RuleResult
@@ -46,8 +45,8 @@ def _prefixed(a: str, b: str) -> bool:
 
 
 def _listed(a: str, b: str) -> bool:
-    theirs = OPPOSITES.get(normalise(b), frozenset())
-    return any((axis, 1 - side) in theirs for axis, side in OPPOSITES.get(normalise(a), ()))
+    theirs = antonyms().get(normalise(b), frozenset())
+    return any((row, 1 - side) in theirs for row, side in antonyms().get(normalise(a), ()))
 
 
 # Where the evidence states rules and facts, a plain claim is decided by inference.
