@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groundwire._loop import check_cancelled
+from groundwire.text.lexicon import word_set, word_table
 from groundwire.text.markdown import NEWLINE, Block, BlockKind, blocks
 from groundwire.types import Span
 
@@ -36,60 +37,7 @@ _WRAP_WIDTH = 50  # characters; shorter lines are not hard-wrapped prose
 _RAGGED = 12  # characters that a hard-wrapped line may end early, besides the next word
 
 
-def _words(table: str) -> frozenset[str]:
-    return frozenset(table.split())
-
-
-# Titles never end a sentence: a name must follow.
-_TITLES = _words(
-    """
-    Dr Mr Mrs Ms Mx Prof Gen Sen Rep Gov Capt Cpt Cmdr Lt Col Sgt Maj Rev Hon Pres Supt Adm Fr Messrs Mme Mlle
-    Sra Dra Hr
-    """
-)
-# Abbreviations that never end a sentence.
-_OPEN = _words("e.g i.e eg ie vs viz cf resp incl approx ca z.b d.h u.a bzw sog geb nr n.b")
-# Abbreviations that do not end a sentence if a number follows.
-_BEFORE_NUMBER = _words(
-    """
-    no nos fig figs eq eqs sec secs ch chap vol vols p pp pg art arts ref refs par para paras ver v n nr
-    tab app  ex exh cl reg c est circa min max rs tel ext
-    """
-)
-# Abbreviations that may end a sentence: the next word decides.
-_MIDDLE = _words(
-    """
-    mio mrd tsd usw bzgl
-    inc ltd co corp llc plc bros gmbh jr sr esq ph.d phd m.d b.a m.a etc al dept univ assn ave blvd rd
-    st mt ft hwy apt  jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs
-    fri  a.m p.m pm b.c a.d c.e u.s u.k u.n e.u d.c u.s.a ed eds trans repr rev est govt intl natl dist
-    div  lb lbs oz hr hrs min mins sec secs tbsp tsp cal kcal approx max avg temp fig vol
-    """
-)
-_STARTERS = _words(
-    """
-    the a an it its he his she her they their them we our you your i my this that these those there here
-    in on at by  for from with without as if when while where who what which why how however but and or
-    so yet also although  though because since after before during once until unless both each some many
-    most all any no not nor one two  three according additionally moreover furthermore therefore thus
-    hence meanwhile instead overall finally first  second third next then later earlier today despite
-    please to under over between among through another other  several few such since is are was were do
-    does did can could would should will may might let
-    """
-)
-_MONTHS = _words(
-    """
-    januar februar märz april mai juni juli august september oktober november dezember january february
-    march may  june july october december janvier février mars avril juin juillet août septembre octobre
-    décembre
-    """
-)
-_DANGLING = _words(
-    """
-    a an the of and or to in on at by for from with as is are was were be been that which who its his
-    her their this  not but into than dr mr mrs ms prof st
-    """
-)
+_TITLES, _OPEN, _BEFORE_NUMBER, _MIDDLE, _STARTERS, _MONTHS, _DANGLING = map(word_set, word_table("sentences").values())
 
 
 def sentences(text: str) -> list[Span]:

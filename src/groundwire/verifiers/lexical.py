@@ -186,7 +186,7 @@ def _is_denial(tokens: Sequence[Word], i: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class MissingFact:
     """A number or date of the claim that the evidence replaces by `instead`, or does not have at all ("")."""
 
     start: int
@@ -195,7 +195,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class LexicalMatch:
     """A claim compared with a context.
 
     `best` is the share of the claim's content words in the closest sentence, `covered` in the nearest ones, where
@@ -209,7 +209,7 @@ class Comparison:
     unknown: tuple[Word, ...]
     in_order: float
     verbatim: bool
-    facts: tuple[Fact, ...]
+    facts: tuple[MissingFact, ...]
     negated: bool | None
     opposite: tuple[Word, str] | None
     exchanged: bool
@@ -242,7 +242,7 @@ class Comparison:
         return yes, _NO_SHARE * (1.0 - yes)
 
 
-def compare(claim_text: str, context: str) -> Comparison:
+def compare(claim_text: str, context: str) -> LexicalMatch:
     claim = analyse(claim_text)
     wanted = frozenset(word.norm for word in claim.content)
     hits = [(len(wanted & content), -i, text) for i, (text, content) in enumerate(context_sentences(context))]
@@ -254,7 +254,7 @@ def compare(claim_text: str, context: str) -> Comparison:
     missing = {word.norm for word in unknown}
     norms = [word.norm for word in claim.words]
     order = {text: iter([word.norm for word in text.words]) for text in sentences}
-    return Comparison(
+    return LexicalMatch(
         claim=claim,
         near=sentences,
         best=near[0][1] / len(wanted) if near else 0.0,
@@ -295,14 +295,14 @@ def _in_order(claim: Sentence, near: Sequence[Sentence]) -> float:
     return sum(pair in pairs for pair in wanted) / len(wanted)
 
 
-def _facts(claim: Sentence, near: Sequence[tuple[Sentence, float]]) -> Iterator[Fact]:
+def _facts(claim: Sentence, near: Sequence[tuple[Sentence, float]]) -> Iterator[MissingFact]:
     """The claim's numbers and dates that no near sentence has, each with the value that the closest has instead."""
     for number in claim.numbers[:MAX_COMPARED]:
         if not any(_has_number(number, sentence) for sentence, _ in near):
-            yield Fact(number.start, number.end, _instead(claim, number, near))
+            yield MissingFact(number.start, number.end, _instead(claim, number, near))
     for date in claim.dates[:MAX_COMPARED]:
         if not any(_has_date(date, sentence) for sentence, _ in near):
-            yield Fact(date.start, date.end, _instead(claim, date, near))
+            yield MissingFact(date.start, date.end, _instead(claim, date, near))
 
 
 def _has_number(number: Number, sentence: Sentence) -> bool:
@@ -435,7 +435,7 @@ class LexicalVerifier:
         )
 
 
-def _reason(found: Comparison, yes: float) -> str:
+def _reason(found: LexicalMatch, yes: float) -> str:
     """The most important reason for the estimate, in words."""
     if yes >= 0.5:
         return "the evidence says so" if found.best >= _DENIED else "supported by the sources"
@@ -454,7 +454,7 @@ def _reason(found: Comparison, yes: float) -> str:
     return "not in the sources: " + ", ".join(f"'{word.text}'" for word in found.unknown[:3]) if found.unknown else ""
 
 
-def _spans(found: Comparison, yes: float) -> tuple[Span, ...]:
+def _spans(found: LexicalMatch, yes: float) -> tuple[Span, ...]:
     """The unsupported parts: missing facts, opposites and runs of unknown words, else the whole claim."""
     if yes >= 0.5:
         return ()
