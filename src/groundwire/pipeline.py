@@ -58,7 +58,7 @@ from groundwire.verdicts.shares import contexts_without, with_shares
 from groundwire.verdicts.summary import summarise
 from groundwire.verdicts.vague import is_vague
 from groundwire.verifiers.backends import Backend
-from groundwire.verifiers.mapping import map_evidence
+from groundwire.verifiers.shared import map_evidence
 
 TOO_MANY = "error: more claims than limits.max_claims allows"
 

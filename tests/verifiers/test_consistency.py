@@ -11,8 +11,7 @@ from groundwire.config import AnthropicConfig, Config
 from groundwire.errors import BackendDown
 from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator
 from groundwire.types import Query
-from groundwire.verifiers.consistency import ConsistencyVerifier, merge, restated_score
-from groundwire.verifiers.direct import Score
+from groundwire.verifiers.consistency import ConsistencyVerifier, Score, merge, restated_score
 from groundwire.verifiers.llm import open_haiku
 
 CLAIM = "The tower is 330 metres tall."

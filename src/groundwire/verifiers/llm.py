@@ -6,7 +6,7 @@ from groundwire.config import Config
 from groundwire.llm import is_local, open_generator
 from groundwire.llm.base import Generator
 from groundwire.verifiers.consistency import ConsistencyVerifier
-from groundwire.verifiers.sampling import LogprobOrSampling
+from groundwire.verifiers.logprob import LogprobOrSampling
 from groundwire.verifiers.shared import CHARS_PER_TOKEN
 
 GGUF_TOKENS = 2000
