@@ -16,14 +16,14 @@ from weakref import ref
 from groundwire._loop import run
 from groundwire.config import BackendName, Config, ProfileName
 from groundwire.engine import Groundwire, Sources
-from groundwire.retrieval.history import History
+from groundwire.retrieval.load import History
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, TraceAudit
 
 if TYPE_CHECKING:
     from groundwire.llm import Generator, Message
     from groundwire.traces.steps import Steps
     from groundwire.types.stream import Context, StreamEvent
-    from groundwire.verifiers.entropy import SemanticEntropy
+    from groundwire.verifiers.dependence import SemanticEntropy
 
 _CLOSE_SECONDS = 5.0
 """Time to close an engine at exit: a backend that does not respond must not keep the process alive."""

@@ -19,8 +19,7 @@ from groundwire.metrics import Metrics, default_metrics, log_detection
 from groundwire.otel import emit_evaluations
 from groundwire.pipeline import CheckContext, Choose
 from groundwire.reports import html, json  # noqa: F401 (register the views of results)
-from groundwire.retrieval.history import History, as_turns
-from groundwire.retrieval.load import from_mapping
+from groundwire.retrieval.load import History, as_turns, from_mapping
 from groundwire.types import Case, Claim, ClaimVerification, Detection, HallucinationReport, KnowledgeBase, Source
 from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
@@ -28,8 +27,7 @@ from groundwire.verifiers.backends import open_backend
 if TYPE_CHECKING:
     from groundwire.stores.knowledge_base import Knowledge
     from groundwire.verdicts.drift import DriftMonitor
-    from groundwire.verifiers.dependence import Dependence
-    from groundwire.verifiers.entropy import SemanticEntropy
+    from groundwire.verifiers.dependence import Dependence, SemanticEntropy
 
 Sources = str | Mapping[str, str] | Sequence[str | Source]
 
@@ -273,7 +271,7 @@ class Groundwire:
 
     async def semantic_entropy(self, samples: Sequence[str], question: str = "") -> SemanticEntropy:
         """The entropy, in bits, of the meanings of a model's answers to one question."""
-        from groundwire.verifiers.entropy import semantic_entropy
+        from groundwire.verifiers.dependence import semantic_entropy
 
         return await semantic_entropy(samples, self.backend.verifier, question)
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from groundwire.config import BackendName, Config, ProfileName
     from groundwire.engine import Sources
-    from groundwire.retrieval.history import History
+    from groundwire.retrieval.load import History
     from groundwire.types import HallucinationReport, KnowledgeBase
 
 __all__ = ["assert_grounded"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.retrieval.history import as_turns, parse_history
+from groundwire.retrieval.load import as_turns, parse_history
 from groundwire.types import Turn
 
 MESSAGES = [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "On Monday."}]

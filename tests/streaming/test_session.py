@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.knowledge import MemoryKnowledge
 
-from groundwire.retrieval.history import as_turns
+from groundwire.retrieval.load import as_turns
 from groundwire.streaming.session import is_unanswerable, kind_of, needs, questions, verify_knowledge
 from groundwire.types import Attribute, Entity, Fact, Role, Source, Value
 from groundwire.types.stream import Alternative, Context

@@ -15,11 +15,20 @@ from functools import lru_cache
 from itertools import groupby, zip_longest
 
 from groundwire._loop import check_cancelled
-from groundwire.claims.assertiveness import asserted_part, classify_sentence, reads_as_prose, states_value
-from groundwire.claims.citations import CitationMark, SourceNames, named_in, resolve
-from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
-from groundwire.claims.decompose import has_auxiliary, has_verb, split
-from groundwire.claims.markup import PlainText, readable, strip_markup
+from groundwire.claims.assertiveness import (
+    asserted_part,
+    classify_sentence,
+    confidence,
+    content,
+    has_auxiliary,
+    has_verb,
+    is_only_confidence,
+    reads_as_prose,
+    split,
+    stated,
+    states_value,
+)
+from groundwire.claims.markup import CitationMark, PlainText, SourceNames, named_in, readable, resolve, strip_markup
 from groundwire.text.numbers import numbers
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span

@@ -136,7 +136,7 @@ class InputReader:
 
     def history(self, name: str | None) -> tuple[Turn, ...]:
         """The turns of a conversation; none if it is not named."""
-        from groundwire.retrieval.history import parse_history
+        from groundwire.retrieval.load import parse_history
 
         return () if name is None else parse_history(self.text(name))
 

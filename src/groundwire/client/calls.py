@@ -24,7 +24,7 @@ from groundwire.errors import (
     Overloaded,
 )
 from groundwire.reports.parse import Json, audit_from, claim_from, detection_from, output_from, report_from
-from groundwire.retrieval.history import History, as_turns
+from groundwire.retrieval.load import History, as_turns
 from groundwire.retrieval.select import units
 from groundwire.types import (
     ClaimVerification,

@@ -17,7 +17,7 @@ from groundwire.client import calls
 from groundwire.client.calls import ApiCall, ApiResponse, ChatEvent, ClientRetryPolicy, EventParser, error_of, exchange
 from groundwire.errors import BackendDown, BackendError, BackendTimeout
 from groundwire.llm.base import Endpoint, retry_after
-from groundwire.retrieval.history import History
+from groundwire.retrieval.load import History
 
 P = ParamSpec("P")
 T = TypeVar("T")

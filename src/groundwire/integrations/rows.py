@@ -19,7 +19,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.otel import evaluated_span
 from groundwire.reports.json import failed_object, report_object
-from groundwire.retrieval.history import as_turns
+from groundwire.retrieval.load import as_turns
 from groundwire.text.controls import json_text
 from groundwire.types import Source, Turn
 

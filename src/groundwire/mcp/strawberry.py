@@ -19,7 +19,7 @@ from groundwire.claims.extractor import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, BudgetStepArgument, DetectHallucination
-from groundwire.retrieval.cite import cited_ids, phantoms
+from groundwire.retrieval.gather import cited_ids, phantoms
 from groundwire.traces.audit import audit_reasoning
 from groundwire.types import NOTHING_TO_CHECK, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured

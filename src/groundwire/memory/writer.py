@@ -18,8 +18,8 @@ from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.memory.decision import Decision
 from groundwire.metrics import Metrics
+from groundwire.openie.lexicon import groups
 from groundwire.openie.parser import triples
-from groundwire.openie.predicates import groups
 from groundwire.stores import facts
 from groundwire.stores.database import Database
 from groundwire.stores.entities import Predicates

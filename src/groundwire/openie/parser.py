@@ -22,8 +22,7 @@ from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator, Message
 from groundwire.openie import lexicon as en
 from groundwire.openie.grammar import Phrase, SentenceParse, Tie, Verb, VerbClause, parse
-from groundwire.openie.lexicon import Tag, tokens
-from groundwire.openie.predicates import normal
+from groundwire.openie.lexicon import Tag, normal, tokens
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import forms, word_set
 from groundwire.text.tokens import language_hint

@@ -13,8 +13,8 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, completed
 from groundwire.rag.index import PassageHit, PassageIndex
-from groundwire.retrieval.history import History, as_turns
-from groundwire.retrieval.render import Neutraliser, whole
+from groundwire.retrieval.gather import Neutraliser, whole
+from groundwire.retrieval.load import History, as_turns
 from groundwire.text.tokens import PRONOUN, terms
 from groundwire.types import ClaimKind, HallucinationReport, Source, Turn
 from groundwire.verdicts.profile import MIN_CHARS

@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import nearest_evidence
-from groundwire.retrieval.history import History, as_turns
+from groundwire.retrieval.load import History, as_turns
 from groundwire.streaming.state import KnownContent
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import weighted

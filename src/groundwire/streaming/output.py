@@ -13,7 +13,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import GroundwireError
 from groundwire.reports.plaintext import nearest_evidence
-from groundwire.retrieval.history import History, as_turns
+from groundwire.retrieval.load import History, as_turns
 from groundwire.types import (
     Case,
     ClaimVerification,

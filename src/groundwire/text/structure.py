@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from groundwire.text import literals, tables
-from groundwire.text.literals import Node, decode
+from groundwire.text import tables
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
+from groundwire.text.tables import Node, decode
 from groundwire.types import UnitKind
 
 __all__ = [
@@ -338,7 +338,7 @@ class _PieceReader:
         start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
         if self.text[start : start + 1] not in ("{", "[") or self.scans_left <= 0:
             return None
-        node, stop = literals.scan(self.text, start)
+        node, stop = tables.scan(self.text, start)
         if node is None or not node.items:
             self.scans_left -= stop - start + _FAILED_SCAN
             return None

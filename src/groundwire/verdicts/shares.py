@@ -13,9 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from groundwire.budget import observed_bits
-from groundwire.retrieval.cite import cited_ids
-from groundwire.retrieval.gather import Gathered
-from groundwire.retrieval.render import without_source
+from groundwire.retrieval.gather import Gathered, cited_ids, without_source
 from groundwire.types import Claim, ClaimVerification, Estimate, Source, SourceShare, Status
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.reasons import word_share

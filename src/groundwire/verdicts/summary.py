@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.budget import required_bits
-from groundwire.text.markdown import place_spans
+from groundwire.text.sentences import place_spans
 from groundwire.types import (
     NOTHING_TO_CHECK,
     Case,

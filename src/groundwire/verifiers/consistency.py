@@ -16,9 +16,9 @@ from statistics import fmean, stdev
 from groundwire.budget import Z95
 from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
+from groundwire.verifiers.meaning import AT_ODDS, Similarity, is_silent, semantic_similarity, shared_words
 from groundwire.verifiers.prompts import PROMPT_VERSION, restate, restate_all, score, score_all
 from groundwire.verifiers.shared import SharedRequests, numbered_lines
-from groundwire.verifiers.similarity import AT_ODDS, Similarity, is_silent, semantic_similarity, shared_words
 from groundwire.verifiers.wrappers import Fanout
 
 FLOOR = 0.01

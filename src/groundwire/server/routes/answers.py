@@ -20,7 +20,7 @@ from groundwire.rag.index import IndexedDocument, PassageIndex
 from groundwire.rag.ingest import Ingest
 from groundwire.reports.json import event_object
 from groundwire.reports.schema import ChatReplyOut, Documents, GuardReply, KnownDocument, Removed
-from groundwire.retrieval.history import as_turns
+from groundwire.retrieval.load import as_turns
 from groundwire.server.deps import ServiceDep, error_event, require_kb, route, sse_event
 from groundwire.server.problems import NotFound
 from groundwire.server.reports import REPORT_HEADER, store_report

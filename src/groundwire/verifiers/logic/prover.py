@@ -11,8 +11,17 @@ from textwrap import shorten
 
 from groundwire.text.tokens import normalise
 from groundwire.verifiers.lexical import antonyms, content_norms
-from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
-from groundwire.verifiers.logic.conditions import Implication, literals, read
+from groundwire.verifiers.logic.conditions import (
+    ANYONE,
+    EVERYONE,
+    SMALL,
+    Implication,
+    Literal,
+    lemma,
+    literals,
+    noun,
+    read,
+)
 from groundwire.verifiers.rules import RuleLabel, RuleResult
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")
