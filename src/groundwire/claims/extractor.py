@@ -95,7 +95,9 @@ def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str]
 def _numbered(read: _Answer) -> list[Claim]:
     counts = {"c": 0, "s": 0}
     cited = {label for draft in read.drafts for label in draft.labels}
-    sources = {label: _source(read, label, zero_based="0" in cited) for label in cited}
+    sources = {
+        label: read.footnotes.get(label) or resolve(label, read.known, zero_based=("0" in cited)) for label in cited
+    }
     claims = []
     for draft in read.drafts:
         letter = "c" if draft.kind is ClaimKind.ASSERTION else "s"
@@ -112,10 +114,6 @@ def _numbered(read: _Answer) -> list[Claim]:
             )
         )
     return claims
-
-
-def _source(read: _Answer, label: str, *, zero_based: bool) -> str:
-    return read.footnotes.get(label) or resolve(label, read.known, zero_based=zero_based)
 
 
 def _read_prose(read: _Answer, block: Block, following: Block | None) -> None:

@@ -170,11 +170,9 @@ def _read(match: re.Match[str], names: SourceNames) -> tuple[str, ...]:
     if foreign and not names.has_files and not _CLAUSE_END.match(match.string, match.end()):
         return ()  # "Edit [other.pdf] first." names a file; "It is so [other.pdf]." cites one
     interval = len(labels) == 2 and labels[0].isdigit() and _INTERVAL.search(before)
-    return () if interval and not _all_known(labels, names) else labels
-
-
-def _all_known(labels: Sequence[str], names: SourceNames) -> bool:
-    return all(label in names.folded or f"s{label}" in names.folded for label in labels)
+    return (
+        () if interval and not all(label in names.folded or f"s{label}" in names.folded for label in labels) else labels
+    )
 
 
 def _labels(inside: str, names: SourceNames) -> tuple[str, ...]:

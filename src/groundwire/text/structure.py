@@ -257,7 +257,9 @@ def pieces(text: str, *, rendered: bool = True) -> list[TextPiece]:
     ['City: Lyon; People: 522,000']
     """
     found = _under_headings(_PieceReader(text, rendered).pieces())
-    return [piece for piece in found if piece.text.strip() and not _is_marker(text, piece)]
+    return [
+        piece for piece in found if piece.text.strip() and text[piece.start : piece.end].strip("\"'| \t") not in MARKERS
+    ]
 
 
 def _under_headings(found: Iterable[TextPiece]) -> Iterator[TextPiece]:
@@ -277,10 +279,6 @@ def readable(text: str) -> str:
     'title: In Rainbows\\nLength: 42'
     """
     return "\n".join(piece.text for piece in pieces(text))
-
-
-def _is_marker(text: str, piece: TextPiece) -> bool:
-    return text[piece.start : piece.end].strip("\"'| \t") in MARKERS
 
 
 class _PieceReader:

@@ -305,11 +305,7 @@ def _by_value(one: Core, two: Core, question: str) -> float | None:
         return 0.0
     settles = one.is_value or two.is_value or one.words == two.words or _HOW_MANY.search(question)
     alone = len(left) == 1 or len(right) == 1
-    return 1.0 if settles and alone and _meet(left, right) else None
-
-
-def _meet(left: Sequence[Number], right: Sequence[Number]) -> bool:
-    return any(same_value(a, b) for a in left for b in right)
+    return 1.0 if settles and alone and any(same_value(a, b) for a in left for b in right) else None
 
 
 def _asked_for(part: Core, question: str) -> list[Number]:

@@ -16,7 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from hashlib import blake2b
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from traceback import extract_tb
@@ -419,11 +419,11 @@ class MemoizedVerifier:
 
     def __init__(self, inner: Verifier) -> None:
         self._inner = inner
-        self._known: dict[bytes, Estimate] = {}
+        self._known: dict[str, Estimate] = {}
         self.hits = self.misses = 0
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        keys = _keys(queries)
+        keys = query_keys(queries)
         asked = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._known}
         self.hits += len(queries) - len(asked)
         self.misses += len(asked)
@@ -433,13 +433,17 @@ class MemoizedVerifier:
         return [self._known.get(key) or answers[key] for key in keys]
 
 
-def _keys(queries: Sequence[Query]) -> list[bytes]:
+def query_keys(queries: Sequence[Query], identity: str = "") -> list[str]:
+    """One digest per query; a context shared by many claims is hashed once."""
     contexts = {query.context: _digest(query.context) for query in queries}
-    return [_digest(f"{q.claim}\0{q.question}\0") + contexts[q.context] for q in queries]
+    return [
+        _digest("".join(map(_digest, (identity, query.claim, query.question))) + contexts[query.context])
+        for query in queries
+    ]
 
 
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 Judge = Callable[[Query], Awaitable[Estimate]]
