@@ -37,6 +37,7 @@ from groundwire.types import ClaimKind
 # statements about the world, not about the speaker's confidence. "May" and "can" express permission or
 # possibility and are part of the claim.
 
+_DATA = word_table("assertiveness")
 _NUMBER = r"(?P<number>\d{1,3}(?:[.,]\d{1,4})?)"
 _PERCENT = r"\s?(?:%|percent\b|per\s?cent\b|אחוזים|אחוז)"
 _DIGIT = re.compile(r"\d")
@@ -66,44 +67,7 @@ _STATED = _patterns(
     rf"{_CONFIDENCE_HE}\s*(?:של\s+|[:=]\s*){_FIGURE}",
 )
 
-# Matched in this order and removed, so that "almost certainly" does not also match as "certainly".
-_INFERRED = tuple(
-    (re.compile(pattern, re.IGNORECASE), value)
-    for pattern, value in (
-        (r"\balmost certain(?:ly)?\b|\bsurely\b|\bכמעט בוודאות\b", 0.95),
-        (
-            r"\b(?:very|highly|quite|extremely|most) likely\b(?! to\b)|\bmost probably\b"
-            r"|\bin all likelihood\b|\bקרוב לוודאי\b|\bסביר מאוד\b",
-            0.9,
-        ),
-        (
-            r"\bcertainly\b|\bdefinitely\b|\bundoubtedly\b|\bwithout (?:a |any )?doubt\b"
-            r"|\bthere is no doubt\b|\bבוודאות\b|\bללא ספק\b|\bבהחלט\b",
-            0.99,
-        ),
-        (
-            r"\bprobabl[ey]\b|(?<!more )(?<!less )(?<!as )(?<!equally )(?<!most )(?<!how )(?<!very )"
-            r"(?<!highly )(?<!quite )(?<!extremely )\blikely\b|\bI (?:think|believe|assume|suspect|guess)\b"
-            r"|\bכנראה\b|\bככל הנראה\b|\bסביר להניח\b",
-            0.8,
-        ),
-        (
-            r"\bpresumably\b|\bapparently\b|\bseem(?:s|ed)?\b|\bappear(?:s|ed)? to\b"
-            r"|\bנראה ש|\bלכאורה\b",
-            0.75,
-        ),
-        (
-            r"\bmight\b(?! of\b)|\bmay (?:well|have been)\b|\bcould (?:well|have been)\b"
-            r"|\bעשוי(?:ה|ים|ות)?\b|\bעלול(?:ה|ים|ות)?\b",
-            0.6,
-        ),
-        (
-            r"\bpossibly\b|\bperhaps\b|\bmaybe\b|\bit (?:is|'s) possible that\b|\bit could be that\b"
-            r"|\bאולי\b|\bייתכן\b|\bיתכן\b",
-            0.5,
-        ),
-    )
-)
+_INFERRED = [(re.compile(row["pattern"], re.IGNORECASE), row["confidence"]) for row in _DATA["hedges"]]
 
 _STATED_LEADS = _patterns(
     rf"{_I_AM} {_ABOUT}{_SHARE}\s+{_SURE}(?:,|\s+that)?\s+(?=\S)",
@@ -276,9 +240,6 @@ def _is_open(text: str) -> bool:
     text = text.replace("„", "(").replace("“", ")") if "„" in text else text
     depth = sum(char in _OPENERS for char in text) - sum(char in _CLOSERS for char in text)
     return depth > 0 or text.count('"') % 2 == 1
-
-
-_DATA = word_table("assertiveness")
 
 
 def _table(lines: str) -> re.Pattern[str]:
