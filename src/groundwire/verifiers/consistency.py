@@ -18,8 +18,7 @@ from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.meaning import AT_ODDS, Similarity, is_silent, semantic_similarity, shared_words
 from groundwire.verifiers.prompts import PROMPT_VERSION, restate, restate_all, score, score_all
-from groundwire.verifiers.shared import SharedRequests, numbered_lines
-from groundwire.verifiers.wrappers import Fanout
+from groundwire.verifiers.shared import Fanout, SharedRequests, numbered_lines
 
 FLOOR = 0.01
 """Estimates stay within [0.01, 0.99]: a score of 1.0 is an opinion, not a proof."""

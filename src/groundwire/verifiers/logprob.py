@@ -16,8 +16,7 @@ from groundwire.errors import BackendDown, BackendError
 from groundwire.llm.base import Completion, Generator, TokenLogprob
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.prompts import PROMPT_VERSION, answers_schema, yes_no, yes_no_all
-from groundwire.verifiers.shared import SharedRequests
-from groundwire.verifiers.wrappers import Fanout
+from groundwire.verifiers.shared import Fanout, SharedRequests
 
 TOP = 20
 """Candidate tokens requested for the first position; 20 is the most that OpenAI's API returns."""
