@@ -109,7 +109,7 @@ class HostedGenerator(ABC, Generic[ClientT]):
     ) -> list[Completion]:
         """Try until the server accepts the options; report the usage."""
         while True:
-            accepted = {name: value for name, value in options.items() if name not in self._rejected}
+            accepted = self._accepted(options)
             try:
                 completions = await attempt(accepted)
             except self.sdk.BadRequestError as error:
@@ -122,6 +122,9 @@ class HostedGenerator(ABC, Generic[ClientT]):
             else:
                 report_usage(self.name, completions)
                 return completions
+
+    def _accepted(self, options: Options) -> Options:
+        return {name: value for name, value in options.items() if name not in self._rejected}
 
     def _stream_options(self) -> Options:
         return {}
