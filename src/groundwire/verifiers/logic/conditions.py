@@ -1,4 +1,4 @@
-"""Facts and general rules of plain English, each as *where all of this holds, one of that does*.
+"""Facts and general rules in plain English, each as *if all of these hold, one of those holds*.
 
 Conditionals of every make ("if … then", "unless", "only if", "all", "no", "whoever", "is equivalent to") are
 rewritten to the one form *if a, then b*, and both sides of it read as clauses.
@@ -14,13 +14,13 @@ from itertools import product
 
 # Clauses of plain English as literals: that a predicate holds of a subject, or does not.
 #
-# A small closed grammar: a clause that is not known to the last word is not read at all, since a word left out
-# ("usually", "almost", "was") can turn what it says.
+# A small closed grammar: a clause with one unknown word is not parsed at all, since a skipped word ("usually",
+# "almost", "was") can reverse its meaning.
 
 ANYONE = "?"
-"""The subject of a literal that holds of whomever the condition is true of."""
+"""The subject of a literal that holds for anyone who meets the condition."""
 EVERYONE = "*"
-"""The subject of a literal that must hold of all there are."""
+"""The subject of a literal that must hold for everyone."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -69,11 +69,11 @@ _SHADES = _words(
     cancelled canceled suspended pending prospective inactive invalid unofficial replica artificial imitation
     trial exception exceptions"""
 )
-"""Words that turn what stands behind them; alone behind "is" they have nothing to turn."""
+"""Words that change the meaning of what follows; alone after "is" they change nothing."""
 UNREAD = _AUX | _PRONOUNS | _WHOEVER | _ALL | _NOBODY | _PADDING | _NOT | _JOINTS | _SHADES
-"""Words that say more than a plain clause does, wherever they stand in one."""
+"""Words that make a clause say more than a plain one, wherever they occur."""
 SMALL = UNREAD | PREPOSITIONS | _ARTICLES
-"""Words that are no verb and name nothing."""
+"""Words that are neither verbs nor names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ Literal(subject='ana', predicate='is old', holds=False)), all=True, given=())
 
 
 def _without_there(words: list[str]) -> list[str]:
-    """ "There is someone who is tall" says what "someone who is tall" does."""
+    """ "There is someone who is tall" means "someone who is tall"."""
     there = words[:1] in (["there"], ["There"]) and _BE.intersection(words[1:2]) and _WHO.intersection(words)
     return words[2:] if there else words
 
@@ -141,7 +141,7 @@ def _kind_of(words: Sequence[str]) -> list[Literal]:
 
 
 def _next(words: Sequence[str], meant: str, before: Literal) -> list[Literal]:
-    """What stands behind "and": a clause of its own, or more of what was spoken of."""
+    """What follows "and": a clause of its own, or another predicate of the same subject."""
     if words[0] in _AUX or (len(words) > 1 and _is_verb(words[0])):
         return _of(before.subject, words)
     subject = words[0][0].isupper() or words[0] in _ARTICLES
@@ -154,7 +154,7 @@ def _next(words: Sequence[str], meant: str, before: Literal) -> list[Literal]:
 
 
 def _clause(words: Sequence[str], meant: str) -> list[Literal]:
-    """A subject and what is said of it."""
+    """A subject and its predicate."""
     first, second = words[0].lower(), words[1].lower() if len(words) > 1 else ""
     if first in _PRONOUNS:
         return _of(meant, words[1:]) if meant not in ("", EVERYONE) and second not in _WHO else []
@@ -169,7 +169,7 @@ def _clause(words: Sequence[str], meant: str) -> list[Literal]:
 
 
 def _named(words: Sequence[str]) -> list[Literal]:
-    """What is said of "the pump", of "Ana" or of "a pump"."""
+    """The statements about "the pump", "Ana" or "a pump"."""
     first, at = words[0].lower(), _verb_at(words)
     told = words[1:at] if first in _ARTICLES else words[:at]
     unsure = "'" in " ".join(told) or (PREPOSITIONS.intersection(told) and words[at] not in _AUX)
@@ -184,7 +184,7 @@ def _named(words: Sequence[str]) -> list[Literal]:
 
 
 def _verb_at(words: Sequence[str]) -> int:
-    """Where the verb stands that ends the subject; 0 if none is found."""
+    """The position of the verb that ends the subject; 0 if there is none."""
     least = 2 if words[0].lower() in _ARTICLES else 1
     places = range(least, min(len(words), least + _MOST_PARTS))
     sure = (at for at in places if words[at] in _AUX or words[at] in _WHO)
@@ -192,7 +192,7 @@ def _verb_at(words: Sequence[str]) -> int:
 
 
 def _is_verb(word: str) -> bool:
-    """Whether a word has the ending of "gets", as plurals have too."""
+    """Whether a word ends like "gets"; plurals do, too."""
     return word.islower() and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))
 
 
@@ -216,7 +216,7 @@ def _kind(words: Sequence[str]) -> str:
 
 
 def noun(words: Sequence[str]) -> str:
-    """What words name: "pump" for "red pump in the cellar"."""
+    """The head noun: "pump" for "red pump in the cellar"."""
     end = next((at for at, word in enumerate(words) if word in PREPOSITIONS), len(words))
     return lemma(words[end - 1].lower()) if end else ""
 
@@ -239,7 +239,7 @@ def _predicate(subject: str, words: Sequence[str]) -> Literal | None:
 
 
 def _polarity(words: Sequence[str]) -> tuple[str, list[str], bool]:
-    """The verb, what stands behind it, and whether it is said to hold. "Not always" is neither."""
+    """The verb, what follows it, and whether it is affirmed. "Not always" is neither."""
     verb, rest, holds = words[0] if words else "", list(words[1:]), True
     if verb.endswith("n't") or verb == "cannot":
         verb, holds = "can" if verb.startswith("can") else verb.removesuffix("n't"), False
@@ -272,7 +272,7 @@ _READABLE = re.compile(r"[^\W_][\w\s,'’-]*")
 
 @dataclass(frozen=True, slots=True)
 class Implication:
-    """Where all of `body` holds, one of `head` does. A fact has no body."""
+    """If all of `body` hold, one of `head` holds. A fact has no body."""
 
     body: tuple[Literal, ...]
     head: tuple[Literal, ...]
@@ -284,7 +284,7 @@ class Implication:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A make of sentence, and what it is rewritten to; `deny` is the side whose opposite is meant."""
+    """A form of sentence and its rewriting; `deny` is the side whose opposite is meant."""
 
     pattern: re.Pattern[str]
     a: str
@@ -340,7 +340,7 @@ _FORMS = (
     _form(rf"an? {_KIND} (?P<b>is (?:an?|always|never) .+)", _IS_KIND, _HE),
 )  # fmt: skip
 _PLURAL = _form(rf"{_KINDS} (?P<b>[a-z]+(?<!ed)(?<!ing)(?<!s)(?: .+)?)", _IS_KIND, _HE)
-"""Tried last, since "Ana gets tea" can be read that way too."""
+"""Tried last, since "Ana gets tea" matches it as well."""
 _A_KIND = re.compile(
     rf"(?:there is )?(?:an?|any) ((?:[\w-]+ ){{0,2}}?[\w-]+) (?:who\b|that\b|{_DOES}|{_GETS})", re.IGNORECASE
 )
@@ -385,14 +385,14 @@ def _matched(form: _Form, text: str) -> re.Match[str] | None:
 
 
 def literals(sentence: str) -> tuple[Literal, ...]:
-    """All that a plain sentence says of named things; nothing where it says more or else."""
+    """What a plain sentence says about named things; nothing if it says anything else."""
     rules = read(sentence)
     plain = all(not rule.body and len(rule.head) == 1 and rule.head[0].subject != ANYONE for rule in rules)
     return tuple(rule.head[0] for rule in rules) if plain else ()
 
 
 def _conditional(form: _Form, match: re.Match[str], *, both: bool) -> Iterator[Implication]:
-    """Pronouns mean whoever the side that comes first in the sentence speaks of."""
+    """Pronouns refer to the subject of the side that comes first in the sentence."""
     order = sorted((side for side in ("a", "b") if side in match.groupdict()), key=match.start)
     turned = order == ["b", "a"]
     texts = [match.expand(form.a), match.expand(form.b)]
