@@ -18,9 +18,7 @@ import typer
 from benchmarks import command, run
 from groundwire.bench.measures import Figure, show
 from groundwire.cli.console import open_console
-from groundwire.verifiers.lexical.features import read
-from groundwire.verifiers.lexical.pieces import context_pieces
-from groundwire.verifiers.lexical.verifier import calibration, probabilities, settled_by
+from groundwire.verifiers.lexical import compare
 
 HELD = Path(__file__).with_name("languages_held.jsonl")
 app = command()
@@ -34,10 +32,8 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def measure(found: Sequence[dict[str, Any]]) -> Iterator[Figure]:
     decided, right = Counter[str](), Counter[str]()
-    model = calibration()
     for row in found:
-        reading = read(row["claim"], context_pieces(row["context"]), model.word_weights)
-        by = settled_by(reading, probabilities(reading.values, model)[0]) or "undecided"
+        by = compare(row["claim"], row["context"]).rule or "undecided"
         decided[by] += 1
         right[by] += is_right(by, row["nli"])
     for by in ("words", "silence", "roles", "negation", "fact"):

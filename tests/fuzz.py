@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 from tests.conversion.documents import cell, docx, paragraph, pdf, pdf_line, table
 
-from groundwire.claims.citations import marks
 from groundwire.claims.extractor import extract
+from groundwire.claims.markup import marks
 from groundwire.conversion.formats import PARSED, FileInput, read_document
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations.metta_runner import evaluate, in_child, new_metta
@@ -31,7 +31,7 @@ from groundwire.integrations.rows import BatchRow, parse_row, row_identity
 from groundwire.proxy.dialects import ChatDialect
 from groundwire.proxy.sse import DoneHoldback, SseParser
 from groundwire.proxy.verifier import parse_object
-from groundwire.retrieval.cite import resolve
+from groundwire.retrieval.gather import resolve
 from groundwire.types import Source
 
 MAX_BYTES = 20_000

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from groundwire.llm import Generator, Message
     from groundwire.traces.steps import Steps
     from groundwire.types.stream import Context, StreamEvent
-    from groundwire.verifiers.entropy import SemanticEntropy
+    from groundwire.verifiers.dependence import SemanticEntropy
 
 _CLOSE_SECONDS = 5.0
 """Time to close an engine at exit: a backend that does not respond must not keep the process alive."""

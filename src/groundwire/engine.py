@@ -26,8 +26,7 @@ from groundwire.verifiers.backends import open_backend
 if TYPE_CHECKING:
     from groundwire.stores.knowledge_base import Knowledge
     from groundwire.verdicts.calibration import DriftMonitor
-    from groundwire.verifiers.dependence import Dependence
-    from groundwire.verifiers.entropy import SemanticEntropy
+    from groundwire.verifiers.dependence import Dependence, SemanticEntropy
 
 
 class ContextKwargs(TypedDict, total=False):
@@ -246,7 +245,7 @@ class Groundwire:
 
     async def semantic_entropy(self, samples: Sequence[str], question: str = "") -> SemanticEntropy:
         """The entropy, in bits, of the meanings of a model's answers to one question."""
-        from groundwire.verifiers.entropy import semantic_entropy
+        from groundwire.verifiers.dependence import semantic_entropy
 
         return await semantic_entropy(samples, self.backend.verifier, question)
 

@@ -22,8 +22,7 @@ from groundwire.claims.llm_extractor import extract_with_model
 from groundwire.config import DetectorsConfig, MitigationConfig
 from groundwire.llm.base import Generator
 from groundwire.metrics import Metrics, log_verdict
-from groundwire.retrieval.cite import phantoms
-from groundwire.retrieval.gather import Evidence, Gathered
+from groundwire.retrieval.gather import Evidence, Gathered, phantoms
 from groundwire.types import (
     Action,
     ActionKind,
@@ -62,7 +61,6 @@ from groundwire.verdicts.summary import (
     with_detection,
 )
 from groundwire.verifiers.backends import Backend
-from groundwire.verifiers.mapping import map_evidence
 
 TOO_MANY = "error: more claims than limits.max_claims allows"
 
@@ -251,6 +249,8 @@ async def map_claims_to_sources(claims: Sequence[Claim], case: Case, context: Ch
     """With a mapper model, claims without citations get the sources that it names."""
     if context.mapper is None:
         return claims
+    from groundwire.verifiers.shared import map_evidence  # imported late: few checks have a mapper
+
     named = await map_evidence(context.mapper, [claim.text for claim in claims], case.sources)
     return [c if c.citations else replace(c, citations=tuple(n)) for c, n in zip(claims, named, strict=True)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.claims.citations import marks, named_in, resolve
 from groundwire.claims.extractor import extract
+from groundwire.claims.markup import marks, named_in, resolve
 
 
 def labels(text: str, *known: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.claims.confidence import confidence, content, is_only_confidence
+from groundwire.claims.assertiveness import confidence, content, is_only_confidence
 
 TARGET = 0.93
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.claims.decompose import split
+from groundwire.claims.assertiveness import split
 
 
 def parts(text: str) -> list[str]:

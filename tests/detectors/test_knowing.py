@@ -13,7 +13,7 @@ import pytest
 from groundwire.detectors.entities import nonexistence_confidence
 from groundwire.detectors.facts import fabrication_confidence
 from groundwire.detectors.registry import detect
-from groundwire.openie.mentions import mentions
+from groundwire.openie.lexicon import mentions
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import (
     Attribute,

@@ -16,9 +16,8 @@ from groundwire.llm.gguf import MODEL, GgufGenerator, GgufServer
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query
 from groundwire.verifiers.consistency import ConsistencyVerifier
-from groundwire.verifiers.logprob import LogprobVerifier, masses
+from groundwire.verifiers.logprob import LogprobOrSampling, masses, sample
 from groundwire.verifiers.prompts import yes_no
-from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
 
 pytestmark = pytest.mark.llm
 CONTEXT = "The Eiffel Tower stands in Paris. It was completed in 1889 and is 330 metres tall."
@@ -52,7 +51,7 @@ async def test_real_logprobs_over_http(smollm: str) -> None:
 @pytest.mark.spec("SPEC-08.13")
 @pytest.mark.parametrize("top", [2, 20])
 async def test_a_real_model_is_read_or_named_unclear_but_never_guessed(smollm: str, top: int) -> None:
-    verifier = LogprobVerifier(connect(smollm), top_logprobs=top)
+    verifier = LogprobOrSampling(connect(smollm), top_logprobs=top)
     estimates = await verifier.estimate(QUERIES)
     await verifier.aclose()
     for estimate in estimates:
@@ -67,9 +66,9 @@ async def test_a_real_model_is_read_or_named_unclear_but_never_guessed(smollm: s
 
 @pytest.mark.spec("SPEC-08.14")
 async def test_sampling_gives_a_wilson_interval(smollm: str) -> None:
-    verifier = SamplingVerifier(connect(smollm), samples=4)
-    [estimate] = await verifier.estimate(QUERIES[:1])
-    await verifier.aclose()
+    generator = connect(smollm)
+    estimate = await sample(generator, QUERIES[0], 4, "openai/sampling(4)")
+    await generator.aclose()
     if estimate.error is None:  # so small a model may answer nothing of the kind, four times
         assert estimate.method == "openai/sampling(4)"
         assert estimate.low < estimate.high

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.openie.mentions import is_person, mentions
+from groundwire.openie.lexicon import groups, inverse, is_person, mentions, normal, same
 from groundwire.openie.parser import triples
-from groundwire.openie.predicates import groups, inverse, normal, same
 from groundwire.types import Tense
 
 EXAMPLES = {

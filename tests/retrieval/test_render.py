@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.retrieval.render import Neutraliser, header, scrub, tokens, whole
+from groundwire.retrieval.gather import Neutraliser, header, scrub, whole
+from groundwire.retrieval.select import tokens
 from groundwire.text.structure import MARKERS, pieces
 
 MARKER = MARKERS[0]

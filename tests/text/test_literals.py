@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.text.literals import Node, decode, scan
+from groundwire.text.tables import Node, decode, scan
 
 VALUES = st.recursive(
     st.none()

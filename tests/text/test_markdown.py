@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.growth import assert_linear
 
-from groundwire.text.markdown import Block, BlockKind, blocks, place_spans
+from groundwire.text.sentences import Block, BlockKind, blocks, place_spans
 from groundwire.types import Span
 
 ANSWER = """\

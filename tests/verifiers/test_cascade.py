@@ -18,7 +18,7 @@ from groundwire.types import Query
 from groundwire.verifiers.backends import open_backend
 from groundwire.verifiers.cascade import CascadeBudget, CascadeVerifier
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.logprob import LogprobVerifier
+from groundwire.verifiers.logprob import LogprobOrSampling
 from groundwire.verifiers.wrappers import SafeVerifier
 
 SURE, NEVER, DOUBT = (Query(f"This is {word}.", "a source") for word in ("sure", "wrong", "doubtful"))
@@ -54,7 +54,7 @@ async def test_a_language_model_that_fails_leaves_the_decision_where_it_was() ->
 
 async def test_a_spent_budget_ends_the_questions_and_the_report_says_so() -> None:
     generator = ScriptedGenerator(lambda _: Completion("YES", tokens(YES=0.9), prompt_tokens=2000, model="m"))
-    llm = LogprobVerifier(generator)
+    llm = LogprobOrSampling(generator)
     for budget in (CascadeBudget(max_calls=2), CascadeBudget(max_usd=0.003, prices={"m": Price(input=1.0)})):
         generator.calls.clear()
         verifier = CascadeVerifier(FakeVerifier(OPINIONS), llm, 0.2, 0.8, budget, size=1)

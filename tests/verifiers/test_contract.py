@@ -26,11 +26,9 @@ from groundwire.verifiers.batching import Batched, BatchingVerifier
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.cascade import CascadeBudget, CascadeVerifier
 from groundwire.verifiers.consistency import ConsistencyVerifier
-from groundwire.verifiers.direct import DirectVerifier
 from groundwire.verifiers.external import ExternalVerifier
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.logprob import LogprobVerifier
-from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
+from groundwire.verifiers.logprob import LogprobOrSampling
 from groundwire.verifiers.wrappers import Breaker, RateLimit, Retry, SafeVerifier, ThreadedVerifier, Timeout
 
 FACTS = "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."
@@ -130,10 +128,8 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     "guarded": lambda _: SafeVerifier(FakeVerifier(scripted), "fake", metrics=Metrics()),
     "the whole stack": stacked,
     "external": lambda bench: ExternalVerifier(bench.service.url),
-    "logprob": lambda _: LogprobVerifier(ScriptedGenerator(probable)),
-    "sampling": lambda _: SamplingVerifier(ScriptedGenerator(said)),
-    "logprob or sampling": lambda _: LogprobOrSampling(ScriptedGenerator(said)),
-    "direct": lambda _: DirectVerifier(ScriptedGenerator(scored)),
+    "logprob": lambda _: LogprobOrSampling(ScriptedGenerator(probable)),
+    "sampling": lambda _: LogprobOrSampling(ScriptedGenerator(said)),
     "consistency": lambda _: ConsistencyVerifier(ScriptedGenerator(scored)),
     "local": lambda _: load(LOCAL, feature="local", extra="local")(),
 }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundwire.errors import BackendError, InputError
 from groundwire.types import Estimate
-from groundwire.verifiers.entropy import entropy_of, semantic_entropy
+from groundwire.verifiers.dependence import entropy_of, semantic_entropy
 from groundwire.verifiers.fake import FakeVerifier
 
 QUESTION = "What is the capital of France?"

@@ -6,7 +6,7 @@ import pytest
 
 from groundwire.errors import BackendDown, ConfigError
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.wrappers import Fanout
+from groundwire.verifiers.shared import Fanout
 
 GOOD = Estimate.point(0.5, 0.5, "m")
 

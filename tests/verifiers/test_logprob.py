@@ -10,7 +10,7 @@ from groundwire.errors import BackendDown, BackendError, RateLimited
 from groundwire.llm.base import Completion, TokenLogprob
 from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.types import Estimate, Query, Verifier
-from groundwire.verifiers.logprob import LogprobAnswer, LogprobVerifier, masses, meaning, parse_answer
+from groundwire.verifiers.logprob import LogprobAnswer, LogprobOrSampling, ask, masses, meaning, parse_answer
 
 
 def completion(**probabilities: float) -> Completion:
@@ -95,7 +95,7 @@ async def test_one_estimate_a_query_in_order() -> None:
         return completion(YES=0.9, NO=0.1) if "<claim>good" in call.prompt else completion(NO=0.8, YES=0.2)
 
     generator = ScriptedGenerator(judge)
-    verifier = LogprobVerifier(generator, top_logprobs=7)
+    verifier = LogprobOrSampling(generator, top_logprobs=7)
     assert isinstance(verifier, Verifier)
     estimates = await verifier.estimate([Query("good", "c"), Query("bad", "c"), Query("good", "d")])
     assert [round(e.p_yes, 2) for e in estimates] == [0.9, 0.2, 0.9]
@@ -108,7 +108,7 @@ async def test_one_estimate_a_query_in_order() -> None:
 
 async def test_an_answer_that_is_none_is_a_failure_and_not_a_no() -> None:
     generator = ScriptedGenerator([Completion("Well, that depends", tokens(Well=0.9, Hmm=0.1)), completion(YES=1.0)])
-    bad, good = await LogprobVerifier(generator).estimate([Query("a", "c"), Query("b", "c")])
+    bad, good = await LogprobOrSampling(generator).estimate([Query("a", "c"), Query("b", "c")])
     assert bad.error is not None
     assert "Well, that depends" in bad.error
     assert (bad.low, bad.high) == (0.0, 1.0)
@@ -134,7 +134,7 @@ async def test_an_answer_that_is_none_is_a_failure_and_not_a_no() -> None:
 )
 async def test_an_odd_reply_is_no_estimate(text: str, candidates: dict[str, float]) -> None:
     odd = Completion(text, tuple(TokenLogprob(token, logprob) for token, logprob in candidates.items()))
-    bad, good = await LogprobVerifier(ScriptedGenerator([odd, completion(YES=0.9, NO=0.1)])).estimate(
+    bad, good = await LogprobOrSampling(ScriptedGenerator([odd, completion(YES=0.9, NO=0.1)])).estimate(
         [Query("a", "c"), Query("b", "c")]
     )
     assert bad.error is not None
@@ -206,7 +206,7 @@ async def test_one_failure_costs_one_claim() -> None:
     def judge(call: ScriptedCall) -> Reply:
         return RateLimited("later") if "<claim>b<" in call.prompt else completion(YES=0.9, NO=0.1)
 
-    estimates = await LogprobVerifier(ScriptedGenerator(judge)).estimate([Query(c, "c") for c in "abc"])
+    estimates = await LogprobOrSampling(ScriptedGenerator(judge)).estimate([Query(c, "c") for c in "abc"])
     assert [e.error is None for e in estimates] == [True, False, True]
     assert estimates[1].error == "rate_limited: later"
 
@@ -214,24 +214,24 @@ async def test_one_failure_costs_one_claim() -> None:
 async def test_when_all_fail_the_backend_has_failed() -> None:
     generator = ScriptedGenerator(lambda _: RateLimited("later", retry_after=3))
     with pytest.raises(RateLimited) as caught:
-        await LogprobVerifier(generator).estimate([Query("a", "c"), Query("b", "c")])
+        await LogprobOrSampling(generator).estimate([Query("a", "c"), Query("b", "c")])
     assert caught.value.retry_after == 3
 
 
 async def test_a_dead_backend_is_not_asked_for_every_claim() -> None:
     generator = ScriptedGenerator(lambda _: BackendDown("gone"))
     with pytest.raises(BackendDown):
-        await LogprobVerifier(generator, concurrency=2).estimate([Query(str(i), "c") for i in range(100)])
+        await LogprobOrSampling(generator, concurrency=2).estimate([Query(str(i), "c") for i in range(100)])
     assert len(generator.calls) < 12
 
 
 async def test_a_server_without_logprobs_says_so() -> None:
     with pytest.raises(BackendError, match="no logprobs"):
-        await LogprobVerifier(ScriptedGenerator(["YES"])).estimate([Query("a", "c")])
+        await ask(ScriptedGenerator(["YES"]), Query("a", "c"), 20, "m")
 
 
 async def test_nothing_asked_nothing_answered() -> None:
-    assert await LogprobVerifier(ScriptedGenerator([])).estimate([]) == []
+    assert await LogprobOrSampling(ScriptedGenerator([])).estimate([]) == []
 
 
 def test_scripted_tokens_are_logarithms() -> None:

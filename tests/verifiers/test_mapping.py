@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from groundwire.errors import BackendDown
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.types import Source
-from groundwire.verifiers.mapping import map_evidence, parse_mapping
+from groundwire.verifiers.shared import map_evidence, parse_mapping
 
 SOURCES = [Source("S0", "About towers."), Source("a, b", "About bananas."), Source("S2", "x" * 50_000)]
 

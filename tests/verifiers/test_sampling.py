@@ -12,8 +12,7 @@ from groundwire.llm.base import Completion, Endpoint
 from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query
-from groundwire.verifiers.logprob import LogprobAnswer
-from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier, tally
+from groundwire.verifiers.logprob import LogprobAnswer, LogprobOrSampling, sample, tally
 
 QUERIES = [Query("a", "c"), Query("b", "c"), Query("c", "d")]
 
@@ -47,21 +46,20 @@ def test_any_samples_give_a_sound_estimate_or_none(answers: list[LogprobAnswer |
 @pytest.mark.spec("SPEC-08.14")
 async def test_samples_are_drawn_and_counted() -> None:
     generator = ScriptedGenerator(["YES", "yes", "NO", "dunno"])
-    [estimate] = await SamplingVerifier(generator, samples=4).estimate([Query("a", "c")])
+    estimate = await sample(generator, Query("a", "c"), 4, "m")
     assert estimate.p_yes == pytest.approx(2 / 3)
-    assert estimate.method == "openai/sampling(4)"
     [call] = generator.calls
     assert (call.n, call.temperature) == (4, 1.0)
 
 
 async def test_no_answer_in_any_sample_is_a_failure() -> None:
-    [estimate] = await SamplingVerifier(ScriptedGenerator(lambda _: "hm"), samples=3).estimate([Query("a", "c")])
+    estimate = await sample(ScriptedGenerator(lambda _: "hm"), Query("a", "c"), 3, "m")
     assert estimate.error is not None
 
 
 async def test_one_answer_among_nonsense_is_a_failure() -> None:
     generator = ScriptedGenerator(["YES", "hm", "Not YES", "YES NO"])
-    [estimate] = await SamplingVerifier(generator, samples=4).estimate([Query("a", "c")])
+    estimate = await sample(generator, Query("a", "c"), 4, "m")
     assert estimate.error is not None
 
 

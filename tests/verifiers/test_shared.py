@@ -15,7 +15,7 @@ from groundwire.llm.base import Completion, TokenLogprob, TokenPosition
 from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.types import Query
 from groundwire.verifiers.consistency import ConsistencyVerifier
-from groundwire.verifiers.sampling import LogprobOrSampling
+from groundwire.verifiers.logprob import LogprobOrSampling
 
 FACTS = "The tower is 330 metres tall. The bridge was opened in 1937."
 TRUE = Query("The tower is 330 metres tall.", FACTS)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.verifiers.similarity import semantic_similarity
+from groundwire.verifiers.meaning import semantic_similarity
 
 
 @pytest.mark.spec("SPEC-16.08")

@@ -9,7 +9,7 @@ from functools import partial
 from math import ceil
 
 from groundwire.agent.loop import answer_text, before_answer, parse_reply
-from groundwire.claims.confidence import inferred, stated
+from groundwire.claims.assertiveness import inferred, stated
 from groundwire.config import Config, VerificationConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError

@@ -13,8 +13,7 @@ from groundwire.agent.sandbox import Function, Sandbox, SandboxOutput
 from groundwire.agent.trajectory import EventKind, EventLog, Meter
 from groundwire.config import OrchestratorConfig, SandboxConfig
 from groundwire.llm.base import Generator, Message, completed
-from groundwire.retrieval.render import tokens
-from groundwire.retrieval.select import Index
+from groundwire.retrieval.select import Index, tokens
 from groundwire.types import ClaimVerification, Source, Turn, Unit
 from groundwire.verifiers.prompts import defuse
 

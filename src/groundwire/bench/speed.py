@@ -31,7 +31,7 @@ from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Ba
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.local.network import Network
-from groundwire.verifiers.sampling import LogprobOrSampling
+from groundwire.verifiers.logprob import LogprobOrSampling
 
 ROUNDS = 50
 WORDS = 200

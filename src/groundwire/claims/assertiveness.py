@@ -1,250 +1,263 @@
-"""Classify sentences: assertion, question, instruction, hedge, refusal or meta.
+"""What a sentence asserts: its kind, its single assertions, and the confidence that it expresses.
 
 English and Hebrew are classified by patterns for the beginning of a sentence, other languages by their
 question marks. Patterns are anchored because single words decide nothing: "Will Smith was born in 1968." is
 not a question and "Select statements run in 3 ms." is not an instruction. A sentence that matches no
 pattern is an assertion: verifying one too many costs less than missing one.
 
-Pattern tables have one pattern per line and match case-insensitively, with single spaces and straight
-apostrophes. `<name>` inserts the part of that name; a line that begins with + continues the line before.
+The patterns are in `text/data/assertiveness.toml`; they match case-insensitively, with single spaces and straight
+apostrophes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from groundwire.claims.confidence import is_only_confidence, stated
-from groundwire.claims.decompose import has_auxiliary, has_verb
+from groundwire.text.lexicon import SPEECH_VERBS, word_table
 from groundwire.text.numbers import numbers
 from groundwire.types import ClaimKind
 
-_PARTS = {
-    "cannot": r"(?:cannot|can't|can not|could not|couldn't|am unable to|am not able to|was unable to"
-    r"|are unable to|was not able to|do not|don't|did not|didn't|have no|won't|will not"
-    r"|must decline to)",
-    "find": r"(?:answer|find|determine|provide|help|assist|verify|confirm|say|tell|know|have|see|give"
-    r"|access|comment|respond|offer|generate|create|fulfill|comply|discuss|identify|information|idea"
-    r"|knowledge|data|way)",
-    "document": r"(?:passages?|documents?|contexts?|texts?|sources?|articles?|data|information|excerpts?"
-    r"|snippets?|materials?|evidence|content|input|records?|json|reviews?|results?|paragraphs?"
-    r"|references?)",
-    "not": r"(?:do not|does not|did not|don't|doesn't|didn't|cannot|can't|never)",
-    "say": r"(?:mention|specify|state|provide|contain|include|say|indicate|address|discuss|give|offer"
-    r"|explain|answer|cover|describe|list|reveal|disclose|have|detail|clarify|define|identify"
-    r"|elaborate|talk|refer)",
-    "said": r"(?:mentioned|specified|stated|provided|given|included|discussed|addressed|described"
-    r"|disclosed|available|clear|explained)",
-    "info": r"(?:information|mention|details?|data|references?|answers?|indication)",
-    "sure": r"(?:sure|certainly|of course|absolutely|okay|ok|great|alright|yes|no problem|definitely"
-    r"|thanks|thank you|hello|hi|hey|good question|great question)",
-    "summary": r"(?:summary|summaries|overview|list|answers?|responses?|breakdown|steps?|instructions?"
-    r"|explanation|version|rewrite|translation|table|details|information|points|examples?|tips"
-    r"|description|ways?|reasons|recap|outline|facts|measurements|key|main)",
-    "closed": r"(?:about|above|across|after|against|along|among|around|as|at|before|behind|below|beneath"
-    r"|beside|besides|between|beyond|by|concerning|despite|down|during|except|following|for|from"
-    r"|given|in|inside|into|like|near|of|off|on|onto|out|outside|over|past|per|plus|regarding|since"
-    r"|through|throughout|till|to|toward|towards|under|underneath|unlike|until|up|upon|via|with"
-    r"|within|without|if|when|whenever|while|because|once|and|but|or|nor|so|yet|that|whether|than"
-    r"|though|although|unless|where|wherever|whereas|all|both|half|not|only|even|just|also|then|now"
-    r"|here|there|thus|hence|overall|often|today|what|which|who|whose|why|how|such|many|quite|rather"
-    r"|never|ever|still|is|are|was|were|be|been|am|has|have|had|does|did|do|can|could|will|would|may"
-    r"|might|must|should|shall|i|you|he|she|it|we|they|one|some|any|each|every|no|most|much|more|less"
-    r"|few|fewer|several|late|early|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|amid|amidst|notwithstanding|minus|save|worth|next|first|second|third|last|later|together|maybe"
-    r"|perhaps|else|otherwise|instead|indeed|thereafter|meanwhile|nonetheless|nevertheless|moreover"
-    r"|however|too|always|sometimes|the|a|an|this|these|those|my|your|his|her|its|our|their|let|set"
-    r"|\w+ing|\w+ed|\w+s|\w+ly)",
-    "object": r"(?-i:the [a-z\\x22'(\d]|(?:a|an|your|it|them|this|these|those|any|each)\b(?! and\b))",
-    "adverb": r"(?:(?:carefully|gently|gradually|slowly|simply|quickly|actively|lightly|thoroughly|firmly"
-    r"|evenly|securely|finely|generously|briefly|regularly|clearly|manually|then|next|first|finally"
-    r"|second|third|lastly|also|now|instead|alternatively),? )",
-    "verb": r"(?:add|adjust|allow|apply|arrange|ask|attach|avoid|bake|begin|boil|bring|browse|build|buy"
-    r"|call|check|choose|chop|clean|click|combine|compare|confirm|connect|consider|consult|contact"
-    r"|continue|cook|copy|cover|create|cut|decide|delete|describe|determine|disconnect|download|drain"
-    r"|draw|drop|eat|enable|ensure|enter|examine|explain|explore|fill|find|fold|follow|gather|get"
-    r"|give|go|heat|hold|identify|imagine|include|insert|install|keep|launch|learn|leave|let|lift"
-    r"|locate|look|lower|make|measure|melt|mix|move|navigate|open|order|pay|peel|pick|place|plan|plug"
-    r"|pour|preheat|prepare|press|provide|pull|push|put|read|reduce|refer|remember|remove|repeat"
-    r"|replace|request|rest|restart|return|review|rinse|roll|rub|run|save|scroll|season|see|select"
-    r"|send|serve|set|shake|sign|simmer|slice|specify|sprinkle|start|stir|stop|store|submit|summarize"
-    r"|switch|take|talk|tap|tell|test|think|tie|toss|transfer|try|turn|type|unplug|update|upload|use"
-    r"|verify|visit|wait|wash|watch|whisk|wipe|write)",
-    "follows": r"(?:to|on|in|into|for|with|from|up|down|out|off|over|sure|all|some|until|at|by|about|one"
-    r"|two|both|if|me|us|between|through|together|aside|back|around|well|as|not|every|another|enough"
-    r"|only|more|here|there|whether|what|how|which|hot|warm|cold|immediately|\d+)",
-    "answer_he": r"(?:לענות|להשיב|לקבוע|לדעת|לספק|למצוא|להסיק|לאתר|לעזור|לסייע|לאשר|להתייחס)",
-    "sources_he": r"(?:מסמכים|מסמך|טקסט|מקורות|מקור|הקשר|קטעים|קטע|מידע)",
-}
+# The confidence an answer expresses for a claim.
+#
+# A stated figure takes precedence ("90 % sure", "confidence: 0.7"), then the strongest hedge by this table,
+# then the configured target.
+#
+# | words | confidence |
+# |---|---|
+# | certainly, definitely, undoubtedly, without a doubt | 0.99 |
+# | almost certainly, surely | 0.95 |
+# | very likely, most likely, in all likelihood | 0.9 |
+# | probably, likely | 0.8 |
+# | presumably, apparently, seems to, appears to | 0.75 |
+# | might, may well, may have been, could have been | 0.6 |
+# | possibly, perhaps, maybe, it is possible that | 0.5 |
+#
+# "90 % of users", "a 95 % confidence interval", "a 30 % chance of rain", "more likely to" and "appears in" are
+# statements about the world, not about the speaker's confidence. "May" and "can" express permission or
+# possibility and are part of the claim.
+
+_DATA = word_table("assertiveness")
+_NUMBER = r"(?P<number>\d{1,3}(?:[.,]\d{1,4})?)"
+_PERCENT = r"\s?(?:%|percent\b|per\s?cent\b|אחוזים|אחוז)"
+_DIGIT = re.compile(r"\d")
+_FIGURE = rf"{_NUMBER}(?P<percent>{_PERCENT})?"
+_SHARE = rf"{_NUMBER}{_PERCENT}"
+_SURE = r"(?:sure|certain|confident|positive)"
+_I_AM = r"(?:i(?:['’]m| am)|we(?:['’]re| are))"
+_ABOUT = r"(?:about |around |roughly |at least )?"
+_CONFIDENCE = r"(?:confidence|certainty)(?:\s+(?:level|score|rating))?"
+_CONFIDENCE_HE = r"(?:רמת\s+)?(?:ביטחון|בטחון|ודאות|וודאות)"
+_SURE_HE = r"(?:בטוחה?|משוכנעת?)"
+_STATISTICS = r"(?!\s+(?:interval|level|limit|bound|region|band|ci\b))"
+_MOODS = "".join(rf"(?<!{whose} )" for whose in ("consumer", "business", "investor", "public", "market"))
+
+
+def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+
+
+_STATED = _patterns(
+    rf"{_SHARE}\s+{_SURE}\b",
+    rf"{_SHARE}\s+(?:confidence|certainty)\b{_STATISTICS}",
+    rf"\b{_SURE}\s+(?:to|at|with)\s+{_ABOUT}{_SHARE}",
+    rf"{_MOODS}\b{_CONFIDENCE}\s*(?:is\s+|of\s+|at\s+|[:=≈~]\s*){_ABOUT}{_FIGURE}",
+    rf"{_SURE_HE}\s+ב-?\s?{_SHARE}",
+    rf"{_SHARE}\s+(?:{_SURE_HE}|{_CONFIDENCE_HE})",
+    rf"{_CONFIDENCE_HE}\s*(?:של\s+|[:=]\s*){_FIGURE}",
+)
+
+_INFERRED = [(re.compile(row["pattern"], re.IGNORECASE), row["confidence"]) for row in _DATA["hedges"]]
+
+_STATED_LEADS = _patterns(
+    rf"{_I_AM} {_ABOUT}{_SHARE}\s+{_SURE}(?:,|\s+that)?\s+(?=\S)",
+    rf"{_I_AM} {_SURE} (?:to|at|with) {_ABOUT}{_SHARE}(?:,|\s+that)?\s+(?=\S)",
+    rf"with (?:a )?{_ABOUT}{_SHARE}\s+(?:confidence|certainty),?\s+(?=\S)",
+    rf"{_CONFIDENCE}\s*[:=]?\s*{_FIGURE}\s*[,;:.–—-]\s+(?=\S)",
+    rf"אני {_SURE_HE} ב-?\s?{_SHARE}\s+(?:כי\s+|ש-?)(?=\S)",
+)
+_TAILS = _patterns(
+    rf"[,;]?\s*[(\[]\s*(?:with\s+)?(?:my\s+)?{_CONFIDENCE}\s*(?:is|of|[:=≈~])?\s*{_FIGURE}\s*[)\]]\s*(?=[.!]?\s*\Z)",
+    rf"[,;]?\s*[(\[]\s*{_SHARE}\s+(?:sure|certain|confident|confidence|certainty)\s*[)\]]\s*(?=[.!]?\s*\Z)",
+    rf"[,;]?\s*[(\[]\s*{_CONFIDENCE_HE}\s*[:=]?\s*{_FIGURE}\s*[)\]]\s*(?=[.!]?\s*\Z)",
+)
+_ONLY = _patterns(
+    rf"\W*(?:my\s+|overall\s+)?(?:{_CONFIDENCE}|{_CONFIDENCE_HE})\s*(?:is\s+|of\s+|[:=≈~]\s*){_FIGURE}\W*"
+)
+
+
+def stated(text: str) -> float | None:
+    """The confidence a text states as a figure, or None.
+
+    >>> stated("I am 90 % sure that it is so."), stated("90 % of users agree."), stated("Confidence: 0.0")
+    (0.9, None, 0.0)
+    """
+    for pattern in _STATED if _DIGIT.search(text) else ():
+        match = pattern.search(text)
+        if match:
+            value = _value(match)
+            if value is not None:
+                return value
+    return None
+
+
+def _value(match: re.Match[str]) -> float | None:
+    number = float(match["number"].replace(",", "."))
+    if "percent" in match.re.groupindex and not match["percent"]:
+        return number if number <= 1.0 else None
+    return number / 100 if number <= 100 else None
+
+
+def inferred(text: str) -> float | None:
+    """The confidence expressed by words of doubt or certainty, or None; the weakest counts."""
+    found: list[float] = []
+    rest = text
+    for pattern, value in _INFERRED:
+        rest, count = pattern.subn(" ", rest)
+        if count:
+            found.append(value)
+    return min(found, default=None)
+
+
+def confidence(text: str, target: float) -> float:
+    """The stated confidence, else the inferred one, else `target`."""
+    value = stated(text)
+    if value is None:
+        value = inferred(text)
+    return target if value is None else value
+
+
+def content(text: str) -> tuple[int, int]:
+    """The range of the claim itself, without "I am 90 % sure that …" and "… (confidence: 0.7)"."""
+    start, end = 0, len(text)
+    if not _DIGIT.search(text):
+        return start, end
+    for pattern in _STATED_LEADS:
+        match = pattern.match(text)
+        if match:
+            start = match.end()
+            break
+    tails = (pattern.search(text, max(start, end - 80)) for pattern in _TAILS)
+    return start, next((tail.start() for tail in tails if tail), end)
+
+
+def is_only_confidence(text: str) -> bool:
+    """True if a sentence only states a confidence: "Confidence: 80 %"."""
+    return len(text) < 80 and bool(_DIGIT.search(text)) and any(pattern.fullmatch(text) for pattern in _ONLY)
+
+
+# Split compound sentences into single assertions, if that is safe.
+#
+# A sentence is split only between clauses that each have their own subject and finite verb, outside brackets
+# and quotation marks. "if", "that" and speech verbs bind both halves. There is no split before a pronoun ("it
+# fell by 3 %" says nothing alone) and at the last "and" of a list.
+
+_AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|does|did|can|could|will|would|may|might|must|should|isn['’]t|aren['’]t|wasn['’]t|"
+    r"weren['’]t|hasn['’]t|haven['’]t|hadn['’]t|doesn['’]t|didn['’]t|can['’]t|cannot|couldn['’]t|won['’]t|wouldn['’]t|shouldn['’]t)\b",
+    re.IGNORECASE,
+)
+_VERB = re.compile(rf"\b(?:{'|'.join(word_table('words')['finite'].split())})\b")
+
+
+def has_auxiliary(text: str) -> bool:
+    return bool(_AUXILIARY.search(text))
+
+
+def has_verb(text: str) -> bool:
+    """True if the text contains a form that is (almost) always a finite verb. English only."""
+    return bool(_AUXILIARY.search(text) or _VERB.search(text))
+
+
+def first_verb(text: str) -> int:
+    """Offset of the first finite verb, or -1."""
+    found = [match.start() for match in (_AUXILIARY.search(text), _VERB.search(text)) if match]
+    return min(found, default=-1)
+
+
+_JOINT = re.compile(r"\s*;\s+(?:(?:and|but|however|moreover|meanwhile),?\s+)?|,\s+(?:and|but|while|whereas|yet)\s+")
+_SUBJECT = re.compile(
+    r"(?:the|a|an|this|these|those|our|my|your|some|many|most|all|both|each|every|no|several|two|"
+    r"three|four|five|another|other|there)\s+[\w'’-]|[A-Z][\w'’.&-]*|\d[\d.,]*\s+\w"
+)
+_PRONOUN = re.compile(r"(?:it|he|she|they|this|that|we|you|i|which|who|there)\b", re.IGNORECASE)
+_BINDS = re.compile(
+    r"\b(?:if|when|unless|because|although|though|whether|that|how|why|what|between|either|neither|not only"
+    r"|states?|stated|reports?|reported|according|argue|suggest|" + "|".join(sorted(SPEECH_VERBS)) + r")\b",
+    re.IGNORECASE,
+)
+_LEADS = re.compile(
+    r"(?:while|as|since|after|before|until|once|despite|in order|so that|for example|e\.g)\b", re.IGNORECASE
+)
+_OPENERS, _CLOSERS = "([{“«「『（【", ")]}”»」』）】"
+_INTERRUPTS = re.compile(r"[,;:()]|\b(?:which|who|that|to)\b")
+_MIN_WORDS = 3  # a shorter clause is not an assertion
+_VERB_REACH = 60  # characters in which the verb of the second clause must begin
+_MAX_CHARS = 4000  # longer "sentences" are not split, to bound the work
+
+
+def split(text: str) -> list[tuple[int, int]]:
+    """Ranges of the assertions in a sentence: a single one unless it is safe to split.
+
+    >>> text = "Paris is in France, and Rome is in Italy."
+    >>> [text[start:end] for start, end in split(text)]
+    ['Paris is in France', 'Rome is in Italy.']
+    """
+    cuts = list(_cuts(text)) if len(text) < _MAX_CHARS else []
+    starts = [0, *(end for _, end in cuts)]
+    ends = [*(start for start, _ in cuts), len(text)]
+    return list(zip(starts, ends, strict=True))
+
+
+def _cuts(text: str) -> Iterator[tuple[int, int]]:
+    begin = 0
+    for joint in _JOINT.finditer(text):
+        left, right = text[begin : joint.start()], text[joint.end() :]
+        if _is_open(text[: joint.start()]) or not _is_clause(left) or _LEADS.match(left) or _BINDS.search(left):
+            continue
+        listed = "and" in joint[0] and "," in left and not _is_clause(left.rpartition(",")[2])
+        if _begins_clause(right) and not listed:
+            yield joint.start(), joint.end()
+            begin = joint.end()
+
+
+def _is_clause(clause: str) -> bool:
+    return len(clause.split()) >= _MIN_WORDS and has_verb(clause)
+
+
+def _begins_clause(right: str) -> bool:
+    """True if the text begins with a subject and its verb, without a comma or relative clause between
+    them.
+    """
+    if _PRONOUN.match(right) or not _SUBJECT.match(right) or len(right.split()) < _MIN_WORDS:
+        return False
+    verb = first_verb(right[:_VERB_REACH])
+    return verb > 0 and not _INTERRUPTS.search(right, 0, verb)
+
+
+def _is_open(text: str) -> bool:
+    """True if a bracket or quotation is still open at the end of the text."""
+    text = text.replace("„", "(").replace("“", ")") if "„" in text else text
+    depth = sum(char in _OPENERS for char in text) - sum(char in _CLOSERS for char in text)
+    return depth > 0 or text.count('"') % 2 == 1
 
 
 def _table(lines: str) -> re.Pattern[str]:
     """Compile a pattern table into one pattern."""
     patterns = [line.strip() for line in re.sub(r"\n *\+", "", lines).splitlines() if line.strip()]
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
-    return re.compile(re.sub(r"(?<!\?P)<(\w+)>", lambda name: _PARTS[name[1]], joined), re.IGNORECASE)
+    return re.compile(re.sub(r"(?<!\?P)<(\w+)>", lambda name: _part(name[1]), joined), re.IGNORECASE)
 
 
-REFUSAL = _table(r"""
-    (?:i|we)(?:'m| am|'re| are)? (?:sorry|afraid)\b.{0,40}\b(?:not|\w+n't|unable|cannot|no)\b
-    (?:i|we) apologi[sz]e\b
-    (?:i|we) (?:also |still |simply )?<cannot> (?:\w+ly |be able to )?<find>\b
-    (?:i|we)(?:'m| am|'re| are) (?:unable|not able) to\b
-    (?:unable|not able|not possible|impossible) to (?:answer|determine|say|find|provide|tell|know
-      +|give)\b
-    it(?: is|'s| was) (?:not possible|impossible|unable|not able|difficult|hard)
-      + to (?:\w+ly )?(?:answer|determine
-      +|say|know|tell|provide)\b
-    it(?: is|'s| was) (?:unclear|not clear|not (?:\w+ly )?<said>|unknown) (?:\w+ ){0,6}?(?:from|in|based on)
-      + (?:the|these|this) (?:\w+ ){0,3}<document>
-    (?:the|these|this|those|any of the|none of the|neither of the)? ?(?:\w+ ){0,3}<document>(?:
-      + \d+)?(?: \w+){0,5} <not> (?:\w+ly |even |also |seem to |appear to )?<say>\b
-    (?:the|these|this|those)? ?(?:\w+ ){0,3}<document>(?: \d+)?(?: <said>| above)? (?:is|are|has
-      +|have|contains?|provides?|gives?|offers?) (?:no|insufficient|silent|not enough|not sufficient)\b
-    there(?: is|'s| are| was| were| isn't| aren't) (?:also |currently )?(?:no|not any|not enough
-      +|insufficient|any|little) (?:\w+ ){0,3}<info>\b
-    there (?:is|was) no (?:\w+ )?evidence (?:\w+ ){0,4}in (?:the|these|any) (?:\w+ ){0,2}<document>
-    (?:no|not enough|insufficient) (?:\w+ ){0,3}<info>\b(?:.{0,80}\b(?:provided|given|available|mentioned
-      +|found|specified|stated|<document>)\b| ?[.!]?\Z)
-    (?:an? |the )?(?:\w+ ){0,3}(?:answer|conclusion|recommendation) (?:can ?not|can't|could not|couldn't) be
-      + (?:\w+ly )?(?:provided|given|determined|found|drawn|reached)\b
-    none (?:is |are |was |were )?(?:mentioned|given|stated|specified|provided|listed)
-      + (?:in|by) (?:the|these|this)
-      + (?:\w+ ){0,3}<document>
-    (?:as an ai|as a (?:large )?language model)\b.{0,80}\b(?:not|\w+n't|cannot|unable)\b
-    (?:אני )?(?:מצטער|מצטערת)\b
-    (?:לצערי,? )?(?:אני לא|אינני|איני|אנחנו לא|איננו) (?:יודע|יודעת|יודעים)\b
-    (?:לצערי,? )?(?:אני לא|אינני|איני|אנחנו לא|איננו) (?:יכול|יכולה|יכולים|מסוגל|מסוגלת|מסוגלים
-      +|מצליח) <answer_he>
-    (?:לצערי,? )?(?:לא ניתן|אי אפשר|אין אפשרות|לא אוכל|לא נוכל) <answer_he>
-    (?:לצערי,? )?(?:אין לי|אין בידי|אין לנו|אין|לא נמצאו?|לא קיים|חסר) (?:\S+ )?(?:מידע|נתונים|פרטים
-      +|אזכור|תשובה)
-    (?:לצערי,? )?אין ב<sources_he>
-    (?:לצערי,? )?(?:\S+ )?ה?<sources_he>(?: \S+){0,2} (?:אינם|אינו|אין|לא) (?:מזכיר|מציי|כולל|מכיל|מתייחס
-      +|מפרט|מספק|עונ|נותנ|דן|דני|מופיע|אומר)
-    [^.;:]{1,120} לא (?:צוינ?|נאמר|מוזכר|מצוין|מופיע|הוזכר|נמסר)\S* ב<sources_he>
-""")
+def _part(name: str) -> str:
+    text = _DATA["parts"][name].strip()
+    return text if text.startswith("(?") else f"(?:{'|'.join(text.split()).replace('_', ' ')})"
 
-# "Its colour is not specified in the given data": `subject` must not contain a clause.
-UNSAID = _table(r"""
-    (?P<subject>[^.;:]{1,160}?) (?:is|are|was|were|has|have)(?: not|n't)(?: been)?(?: \w+ly)? <said>(?:
-      + \w+)? (?:in|by|from|within) (?:the |any of the |these |this |any )?(?:\w+ ){0,3}<document>\b
-""")
 
-META = _table(r"""
-    (?:(?:<sure>|you're welcome|welcome|(?:that's a |what a )(?:good|great) question|got it|understood|no
-      +|yep|nope|good luck|enjoy)(?: there| everyone| again| so much| for \w+ing(?: \w+){0,3}| for your
-      + \w+)?[ ,!.]*){1,4}\Z
-    (?:(?:שלום|תודה|בבקשה|כן|לא|בוודאי|בטח|בשמחה|היי|בהצלחה)(?: רבה| לך| לכם)?[ ,!.]*){1,4}\Z
-    (?:<sure>(?: thing)?[ ,!.:-]*)?(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)
-      +|this is) (?:a |an |the |your |my |some )?(?:[\w-]+ ){0,4}?<summary>\b
-    (?:<sure>[ ,!.:-]+)?here(?:'s| is| are)(?: \w+)? how\b
-    (?:בטח|בוודאי|כמובן)?[ ,!]*(?:הנה|להלן|לפניך|לפניכם) \S*(?:סיכום|תקציר|רשימ|תשוב|פירוט|הסבר|מידע
-      +|נקודות|שלבים|עיקרי)
-    (?:i'm |i am |we're |we are )?(?:very |so |really )?sorry(?: (?:about|for) [\w ]{2,40})?[.! ]*\Z
-    (?:i|we)(?: really)? (?:hope (?:this|that|it|these|you)|wish you)\b|wishing you\b
-    (?:(?:and |now )?(?:have (?:a|an) (?:very )?(?:nice|good|great|lovely|safe|wonderful|pleasant|fantastic|happy)
-      + (?:\w+ )?(?:day|time|trip|weekend|week|evening|morning|night|stay|flight|journey|one|holiday|year)|have fun
-      +|take care|stay (?:safe|well|tuned)|(?:happy|safe|good) (?:travels?|journey|coding|reading|cooking|baking
-      +|shopping)|(?:best|kind|warm) (?:wishes|regards)|congratulations|cheers|bon (?:voyage|app[eé]tit)
-      +|enjoy (?:your|the|it|this|every)(?: [^\W\d]+){0,3})[ ,!.]*){1,4}\Z
-    hope (?:this|that|it) helps
-    (?:please )?(?:let me know|feel free)\b
-    (?:if|should) (?:you|there) (?:have|need|want|is|would like)(?: \w+){0,3} (?:questions?|help
-      +|information|assistance|details|clarification|anything|concerns)\b
-    (?:is there anything|happy to help)
-    i(?:'d| would|'m| am|'ll| will) (?:be )?(?:happy|glad|love|pleased) to\b
-    (?:<sure>[ ,!.:-]+)?i(?:'ll| will|'m going to| am going to| can) (?:now |first |also
-      + )?(?:help|try|summari[sz]e|provide|explain|answer|start|break|list|show|walk|demonstrate|illustrate
-      +|outline|describe|go (?:through|over)|give you)\b
-    (?:let's|let me)\b
-    (?:as an ai|as a (?:large )?language model)\b(?!.*\d)
-    (?:sources?|references?|citations?|bibliography|works cited|footnotes?|see also|further reading
-      +|מקורות|הפניות) ?:(?!(?: \S+){4})
-    word count ?:? ?(?:\(?~?\d+\)?)?\Z
-    (?:note|answer|output|response|summary|tl;dr|conclusion|תשובה|סיכום|הערה) ?:? ?(?:\(?~?\d+ words?\)?)?\Z
-    \(? ?(?:word count ?:? ?)?~?\d+ words\.? ?\)?\Z
-    [-–— ]*end of (?:summary|answer|document|response)\b
-    (?:מקווה שעזרתי|אשמח|אם יש לך|אם יש לכם|אל תהסס)
-""")
-
-# Opinions of the speaker; an introduction may precede them.
-OPINION = _table(r"""
-    (?:well,? |so,? |but |and |honestly,? |personally,? |also,? )?(?:i|we) (?:\w+ly |also |do |would
-      + |still )?(?:think|believe|feel|suspect|guess|assume|suppose|imagine|reckon|doubt|wonder|hope
-      +|prefer|like|love|recommend|suggest|advise|wish|expect|presume)\b
-    (?:i|we)(?:'d| would|'m| am| can only| could| might) (?:\w+ly |also )?(?:say|think|recommend|suggest
-      +|guess|speculate|argue|advise|inclined|tempted|unsure|uncertain)\b
-    (?:i|we)(?:'m| am|'re| are) not (?:\w+ly |quite )?(?:sure|certain)\b
-    (?:in|from) (?:my|our) (?:humble |personal |honest )?(?:opinion|view|experience|judg\w+|perspective)\b
-    (?:imo|imho|personally),
-    it (?:seems|appears|looks) to me\b
-    (?:לדעתי|לעניות דעתי|נראה לי|להערכתי|אישית|לטעמי)\b
-    (?:אני|אנחנו|אנו) (?:\S+ )?(?:חושב|מאמינ?|סבור|משער|מניח|מעריכ?|מקוו?ה|ממליצ?ץ?|מציע)(?:ה|ת|ים|ות)?\b
-""")
-
-# Beliefs that can be right or wrong if they contain a figure.
-BELIEF = _table(r"""
-    (?:well,? |so,? |but |and |honestly,? |personally,? |also,? )?(?:i|we) (?:\w+ly |also |do |would
-      + |still )?(?:think|believe|suspect|guess|assume|suppose|imagine|reckon|expect|presume)\b
-    (?:אני|אנחנו|אנו) (?:\S+ )?(?:חושב|מאמינ?|סבור|משער|מניח|מעריכ?)(?:ה|ת|ים|ות)?\b
-    (?:נראה לי|להערכתי)\b
-""")
-
-# Sentences that state a mere possibility.
-DOUBT = _table(r"""
-    (?:perhaps|maybe|possibly)\b
-    it(?: is|'s| might be| may be| could be| is also) (?:\w+ly )?(?:possible|conceivable|plausible) that\b
-    it (?:could|may|might)(?: well)? be that\b
-    אולי\b|ייתכן (?:ש|כי)|יתכן (?:ש|כי)|אפשר ש|יכול להיות ש
-""")
-
-INSTRUCTION = _table(r"""
-    (?:please|kindly)\b
-    <adverb>{0,2}(?!<closed>\b)[a-z]{2,14}(?: (?:up|off|out|down|back))? <object>
-    <adverb>{0,2}<verb> <follows>\b
-    (?:after|before|for|to|if|when|once|while|using|in|on|with)\b[^,.;:]{1,80}, (?:\w+ly )?(?:then )?<verb>
-      + (?:<object>|<follows>\b)
-    (?:do not|don't|never|always) (?:\w+ly )?<verb>\b
-    (?:make sure|be sure to|remember to|try to|be careful|be sure)\b
-    <adverb>{0,2}(?:you (?:could|might|may want to|might want to|can) (?:also )?)?(?:consider|try) \w+ing\b
-    have a (?:look|go|try)\b
-    (?:ignore|disregard|forget) (?:the|all|any|previous|everything|your)\b
-    (?:answer|respond|reply) (?:yes|no|only|with)\b
-    (?:אנא|נא|בבקשה)\b
-    (?:הזינו|הקלידו|הקישו|ודאו|וודאו|היכנסו|לחצו|בחרו|בדקו|מלאו|התקשרו|פנו|ודא|הזן|הקלד|הקש|היכנס|בדוק)
-      + (?:את|ב|ל|על|אל|ש|כי|ה)
-    אל ת\S+
-""")
-
-# Always imperative; others are not if a finite verb follows soon ("Season 1 was …").
-ORDERS = _table(r"""
-    (?:please|kindly|make sure|be sure|be careful|remember to|try to|ignore|disregard|forget|do not|don't)\b
-    (?:after|before|for|to|if|when|once|while|using|in|on|with|check|ensure|verify|confirm|see)\b
-    אנא|נא|בבקשה|אל
-""")
-
-# Imperatives without a determiner ("Add salt"), unless a finite verb follows ("Click rates are …").
-BARE_IMPERATIVE = _table(r"""
-    <adverb>{0,2}(?:add|avoid|choose|chop|click|combine|consult|create|drain|ensure|enter|follow|gather|install|mix
-      +|preheat|prepare|remove|repeat|replace|rinse|serve|simmer|sprinkle|stir|submit|unplug|verify|whisk)
-      + (?-i:[a-z])
-""")
-
-# "Note that …" asserts what follows.
-ASSERTS_ANYWAY = _table(r"""
-    let me [\w ]{2,30} that\b.*\d
-    (?:please )?(?:note|be aware|keep in mind|remember|bear in mind) that\b
-    (?:שים|שימו) לב (?:כי|ש)
-""")
-
-ASKS = _table(r"""
-    (?:so |and |but |or |also,? )?(?:can|could|would|will|do|did|should|may|shall|are|have) (?:you|i|we)\b
-    (?:what|who|whom|whose|where|when|why|how|which)(?: \w+){0,3} (?:is|are|was|were|do|does|did|can
-      +|could|will|would|should|has|have)\b
-    how (?:many|much|long|old|far|often)\b
-    האם\b
-""")
-
+(
+    REFUSAL, UNSAID, META, OPINION, BELIEF, DOUBT,
+    INSTRUCTION, ORDERS, BARE_IMPERATIVE, ASSERTS_ANYWAY, ASKS
+) = map(_table, _DATA["tables"].values())  # fmt: skip
 
 _ENDS_ASKING = re.compile(r"[?？؟⁇⁈]\s*[!?？！.…]*[\"'”’»)\]}*_」』）\s]*\Z")
 _QUOTED_END = re.compile(r"[\"“«„]([^\"“”«»„]{1,200})[?？؟][\"”»]\s*[.!]?\s*\Z")

@@ -15,11 +15,20 @@ from functools import lru_cache
 from itertools import groupby, zip_longest
 
 from groundwire._loop import check_cancelled
-from groundwire.claims.assertiveness import asserted_part, classify_sentence, reads_as_prose, states_value
-from groundwire.claims.citations import CitationMark, SourceNames, named_in, resolve
-from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
-from groundwire.claims.decompose import has_auxiliary, has_verb, split
-from groundwire.claims.markup import PlainText, readable, strip_markup
+from groundwire.claims.assertiveness import (
+    asserted_part,
+    classify_sentence,
+    confidence,
+    content,
+    has_auxiliary,
+    has_verb,
+    is_only_confidence,
+    reads_as_prose,
+    split,
+    stated,
+    states_value,
+)
+from groundwire.claims.markup import CitationMark, PlainText, SourceNames, named_in, readable, resolve, strip_markup
 from groundwire.text.numbers import numbers
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
@@ -86,7 +95,9 @@ def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str]
 def _numbered(read: _Answer) -> list[Claim]:
     counts = {"c": 0, "s": 0}
     cited = {label for draft in read.drafts for label in draft.labels}
-    sources = {label: _source(read, label, zero_based="0" in cited) for label in cited}
+    sources = {
+        label: read.footnotes.get(label) or resolve(label, read.known, zero_based=("0" in cited)) for label in cited
+    }
     claims = []
     for draft in read.drafts:
         letter = "c" if draft.kind is ClaimKind.ASSERTION else "s"
@@ -103,10 +114,6 @@ def _numbered(read: _Answer) -> list[Claim]:
             )
         )
     return claims
-
-
-def _source(read: _Answer, label: str, *, zero_based: bool) -> str:
-    return read.footnotes.get(label) or resolve(label, read.known, zero_based=zero_based)
 
 
 def _read_prose(read: _Answer, block: Block, following: Block | None) -> None:

@@ -3,12 +3,252 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import reads_as_prose
-from groundwire.claims.citations import CitationMark, marks
 from groundwire.types import Span
+
+# Find citation marks in a text and resolve them to sources.
+#
+# `[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`,
+# `Paris²`; with known sources also their very ids, and before a line `S0:` or `S0 -` if there is a source S0;
+# any file name and any author with a year: `[report.md]`, `[Smith2020]`.
+# A year, `(2)`, `a[1]`, `m²` and an interval are not citations.
+#
+# `resolve` maps a label to the source of exactly that id; else to the same id in another case; else, for a bare
+# number n, to the n-th source, which is `Sn` if ids begin with S1 and `S(n-1)` if they begin with S0, unless
+# the answer itself cites [0]; else, for `Sn`, to the source `n`. Any other label is returned as written and
+# is reported as a phantom citation.
+
+_BRACKETS = re.compile(
+    r"\[(?P<square>[^\[\]\n]{1,120})\]"
+    r"|【(?P<lens>[^【】\n]{1,120})】"
+    r"|\((?P<round>[^()\[\]\n]{1,120})\)"
+    r"|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[,˒⁻⋅·][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20})"
+    r"|^(?:[Ss]ource )?(?P<leading>S\d{1,3})(?::(?=[ \t]+[^\sa-z])|[ \t]+[-–—](?=[ \t]+[^\W\d_a-z]))"
+    r"(?=(?:[ \t]+\S+){3}|[ \t][^\n]{1,40}[.!?](?:\s|\Z))",  # "S1 - Standard" is what something is called
+    re.MULTILINE,
+)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻⋅·", "0123456789,-,,")
+_PREFIX = re.compile(
+    r"(?:see\s+)?(?:sources?|docs?|documents?|passages?|refs?|references?|citations?|cit|cite|מקורות|מקור|מסמך|קטע)"
+    r"(?:\s*[:#]\s*|\s+)",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(r"\s*(?:[,;&،、]|\band\b|\]\s*\[)\s*")
+_LABEL = re.compile(r"\^?(?:[A-Za-z]{1,3}[-_ ]?)?\d{1,3}|\^[^\s\]]{1,40}")
+_FILE = re.compile(
+    r"[^\s\\]{1,80}\.(?:pdf|docx?|odt|rtf|epub|md|rst|tex|txt|log|html?|xml|csv|tsv|jsonl?|ya?ml|toml|ini|cfg|conf"
+    r"|xlsx?|pptx?|py|ipynb|js|ts|go|rs|java|c|h|cpp|sh|sql|metta)",
+    re.IGNORECASE,
+)
+_AUTHOR = re.compile(  # [Smith2020], [Smith et al., 2020]
+    r"[A-Z][\w'’-]{1,30}(?: et al\.?| (?:and|&) [A-Z][\w'’-]{1,30})?,? ?(?:1[89]|20)\d\d[a-z]?"
+)
+_NAMED = re.compile(r"\.[A-Za-z]|\d{4}")
+_CLAUSE_END = re.compile(r"\s*(?:[.,;:!?)\[]|\Z)|[ \t]*\n")
+_SOURCE_LABEL = re.compile(r"S\d{1,3}")
+_RANGE = re.compile(r"\^?([A-Za-z]{0,3})(\d{1,3})\s*[-–—]\s*([A-Za-z]{0,3})(\d{1,3})")
+_MAX_RANGE = 50
+
+_WORD_BEFORE = re.compile(r"(?:\w[\w.]*)?\Z")
+_INDEXED = frozenset(
+    ("arr", "array", "list", "args", "argv", "data", "row", "rows", "vec", "matrix", "items", "nums", "dict", "tuple")
+)
+_UNITS = frozenset(("meters", "metres", "feet", "miles", "inches", "yards", "kilometers", "kilometres", "units"))
+_INTERVAL = re.compile(r"(?:∈|\b(?:in|range|interval|between|from|values?))\s*\Z", re.IGNORECASE)
+
+
+class SourceNames(Collection[str]):
+    """The names of the sources, prepared once to be looked up in any case."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = dict.fromkeys(names)
+        self.has_files = any(_FILE.fullmatch(name) for name in self._names)
+        self.folded = {name.casefold(): name for name in self._names}
+
+    @classmethod
+    def of(cls, names: Collection[str]) -> SourceNames:
+        return names if isinstance(names, SourceNames) else cls(names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@dataclass(frozen=True, slots=True)
+class CitationMark:
+    """A citation mark: its position and its labels as written."""
+
+    start: int
+    end: int
+    labels: tuple[str, ...]
+
+
+def marks(text: str, known: Collection[str] = (), protected: Sequence[tuple[int, int]] = ()) -> list[CitationMark]:
+    """Find the citation marks of a text, in order; `protected` ranges (code) are skipped.
+
+    >>> [m.labels for m in marks("It is so [1, 3]. And so (S2); in 2020 (2) a[1] was 5 m².")]
+    [('1', '3'), ('S2',)]
+    """
+    names = SourceNames.of(known)
+    found = []
+    for match in _outside(_BRACKETS.finditer(text), protected):
+        labels = _read(match, names)
+        if labels:
+            found.append(CitationMark(match.start(), match.end(), labels))
+    return found
+
+
+def resolve(label: str, known: Collection[str], *, zero_based: bool = False) -> str:
+    """The id of the source that a label refers to, or the label as written.
+
+    >>> [resolve(label, ["S0", "S1"]) for label in ("S1", "s1", "1", "2", "3")]
+    ['S1', 'S1', 'S0', 'S1', '3']
+    """
+    label = label.lstrip("^") or label
+    if label in known:
+        return label
+    folded = SourceNames.of(known).folded
+    candidates = [label.casefold()]
+    if label.isdecimal():
+        shift = 1 if "s0" in folded and not zero_based else 0
+        candidates.append(f"s{int(label) - shift}")
+    elif label[:1] in "sS" and label[1:].isdecimal():
+        candidates.append(label[1:])
+    return next((folded[candidate] for candidate in candidates if candidate in folded), label)
+
+
+def named_in(text: str, known: Collection[str]) -> str | None:
+    """The only known source that the text of a footnote mentions, by id or by a mark; else None."""
+    check_cancelled()
+    named = {known_id for known_id in known if _stands_in(known_id, text)}
+    cited = (resolve(label, known) for mark in marks(text, known) for label in mark.labels)
+    named.update(name for name in cited if name in known)
+    return named.pop() if len(named) == 1 else None
+
+
+def _stands_in(known_id: str, text: str) -> bool:
+    if not known_id or known_id.isdigit():
+        return False
+    at = text.find(known_id)
+    return at >= 0 and not (text[at - 1 : at].isalnum() or text[at + len(known_id) :][:1].isalnum())
+
+
+def _outside(matches: Iterator[re.Match[str]], protected: Sequence[tuple[int, int]]) -> Iterator[re.Match[str]]:
+    at = 0
+    for match in matches:
+        while at < len(protected) and protected[at][1] <= match.start():
+            at += 1
+        if at == len(protected) or match.end() <= protected[at][0]:
+            yield match
+
+
+def _read(match: re.Match[str], names: SourceNames) -> tuple[str, ...]:
+    if match["leading"]:  # without brackets it is a mark only if there is such a source
+        return (match["leading"],) if match["leading"].casefold() in names.folded else ()
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    if match["raised"]:
+        return _labels(match["raised"].translate(_RAISED), names) if _raised_cites(before) else ()
+    if match["lens"]:
+        return _lens(match["lens"], names)
+    if match["round"]:
+        return _round(match["round"], before, names)
+    if _is_index(match, before):
+        return ()
+    inside = match["square"].strip()
+    prefix = _PREFIX.match(inside)
+    labels = (_labels(inside[prefix.end() :], names) if prefix else ()) or _labels(inside, names)
+    foreign = any(_NAMED.search(x) and x.casefold() not in names.folded for x in labels)
+    if foreign and not names.has_files and not _CLAUSE_END.match(match.string, match.end()):
+        return ()  # "Edit [other.pdf] first." names a file; "It is so [other.pdf]." cites one
+    interval = len(labels) == 2 and labels[0].isdigit() and _INTERVAL.search(before)
+    return (
+        () if interval and not all(label in names.folded or f"s{label}" in names.folded for label in labels) else labels
+    )
+
+
+def _labels(inside: str, names: SourceNames) -> tuple[str, ...]:
+    """The labels in a bracket; empty if any part of it is not a label."""
+    if inside.casefold() in names.folded:
+        return (inside,)
+    found: list[str] = []
+    if _is_name(inside.strip(), names):
+        return (inside.strip(),)
+    for part in _SEPARATOR.split(inside.strip()):
+        if part.casefold() in names.folded or _LABEL.fullmatch(part) or _is_name(part, names):
+            found.append(part)
+        else:
+            spread = _spread(part)
+            if not spread:
+                return ()
+            found.extend(spread)
+    return tuple(dict.fromkeys(found))
+
+
+def _is_name(part: str, names: SourceNames) -> bool:
+    """Where there are sources, a file name or an author with a year is a citation, possibly a phantom."""
+    return bool(names) and bool(_FILE.fullmatch(part) or _AUTHOR.fullmatch(part))
+
+
+def _spread(part: str) -> list[str]:
+    """`S1-S3` → S1, S2, S3."""
+    match = _RANGE.fullmatch(part)
+    if not match or match[3] not in ("", match[1]):
+        return []
+    low, high = int(match[2]), int(match[4])
+    return [f"{match[1]}{n}" for n in range(low, high + 1)] if low <= high < low + _MAX_RANGE else []
+
+
+def _lens(inside: str, names: SourceNames) -> tuple[str, ...]:
+    """`1†source`, `4:0†report.pdf`: the name if it is a known source, else the number."""
+    label, _, name = inside.partition("†")
+    if name.strip().casefold() in names.folded:
+        return (name.strip(),)
+    labels = _labels(label, names)
+    return labels or ((label.strip(),) if re.fullmatch(r"\s*\d{1,3}:\d{1,3}\s*", label) else ())
+
+
+def _round(inside: str, before: str, names: SourceNames) -> tuple[str, ...]:
+    """Round brackets are a citation only with `S1`, a known id or "source …"."""
+    if before[-1:].isalnum() or before[-1:] == "_":
+        return ()  # a call: f(S1)
+    prefix = _PREFIX.match(inside)
+    if prefix:
+        return _labels(inside[prefix.end() :], names)
+    labels = _labels(inside, names)
+    named = (_SOURCE_LABEL.fullmatch(x) or (x.casefold() in names.folded and not x.isdigit()) for x in labels)
+    return labels if all(named) else ()
+
+
+def _is_index(match: re.Match[str], before: str) -> bool:
+    """`a[1]`, `rows[2]`, `get(x)[0]`, `x[1] = 2`, but not `Paris[1]`."""
+    after = match.string[match.end() : match.end() + 3]
+    if after.startswith((" = ", " ==", "=")) or before[-1:] in ("_", "$"):
+        return True
+    word = (_WORD_BEFORE.search(before) or [""])[0]
+    if not word:
+        return bool(re.search(r"\w\([^()]*\)\Z", before))
+    identifier = "_" in word or re.search(r"[a-z][A-Z]|[a-zA-Z]\d\Z|\w\.\w+\Z", word)
+    return len(word) == 1 or bool(identifier) or word.lower() in _INDEXED
+
+
+def _raised_cites(before: str) -> bool:
+    """A superscript after punctuation or a word is a citation; after a digit, unit or symbol it is a
+    power.
+    """
+    if before[-1:] in tuple(".,;:!?)]\"'”’»"):
+        return True
+    word = (_WORD_BEFORE.search(before) or [""])[0]
+    return len(word) > 3 and word.isalpha() and word.lower() not in _UNITS
+
 
 _INLINE = re.compile(
     r"(?P<ticks>`+)"

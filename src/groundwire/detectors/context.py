@@ -10,9 +10,8 @@ from typing import TypeVar
 from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import classify_sentence
 from groundwire.claims.markup import PlainText, strip_markup
-from groundwire.openie.mentions import is_person, may_be_person, mentions
+from groundwire.openie.lexicon import is_person, may_be_person, mentions, normal
 from groundwire.openie.parser import triples
-from groundwire.openie.predicates import normal
 from groundwire.openie.tense import times
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set

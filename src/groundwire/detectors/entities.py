@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.detectors.kb_lookup import is_licensed
 from groundwire.detectors.values import strip_unit_noun
-from groundwire.openie.mentions import UNIT_NOUNS, may_be_person
+from groundwire.openie.lexicon import UNIT_NOUNS, groups, may_be_person
 from groundwire.openie.parser import bare
-from groundwire.openie.predicates import groups
 from groundwire.text.lexicon import expressions, word_sets
 from groundwire.text.names import PERSON_TYPES, is_common_name
 from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment

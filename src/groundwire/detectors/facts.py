@@ -26,8 +26,8 @@ from groundwire.detectors.kb_lookup import (
     resolve_entity,
 )
 from groundwire.detectors.values import Comparison, replacement, strip_unit_noun
+from groundwire.openie.lexicon import groups, is_known, normal, same
 from groundwire.openie.parser import bare
-from groundwire.openie.predicates import groups, is_known, normal, same
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import word_sets
 from groundwire.text.names import COMPANY_NOUNS, is_common_name

@@ -14,10 +14,8 @@ from functools import lru_cache
 
 from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.detectors.values import Comparison, compare, strip_unit_noun
-from groundwire.openie.lexicon import Form, form_of
-from groundwire.openie.mentions import UNIT_NOUNS
+from groundwire.openie.lexicon import UNIT_NOUNS, Form, form_of, groups, inverse, normal, same
 from groundwire.openie.parser import bare
-from groundwire.openie.predicates import groups, inverse, normal, same
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_sets
 from groundwire.text.names import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, fold, is_place, same_name

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import prod
 
-from groundwire.claims.confidence import inferred
+from groundwire.claims.assertiveness import inferred
 from groundwire.config import EvidenceWeights
 from groundwire.text.lexicon import expressions
 from groundwire.types import Flag, HallucinationType, Segment

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundwire.claims.citations import marks
+from groundwire.claims.markup import marks
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.scoring import SignalKind, linguistic_signals
 from groundwire.text.lexicon import expressions

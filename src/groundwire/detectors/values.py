@@ -14,7 +14,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from groundwire.detectors.context import KBSnapshot
-from groundwire.openie.mentions import UNIT_NOUNS
+from groundwire.openie.lexicon import UNIT_NOUNS
 from groundwire.openie.parser import bare
 from groundwire.openie.tense import times
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES, PartialDate, dates, weekdays

@@ -17,7 +17,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms
 from groundwire.integrations.metta_runner import below, operation
-from groundwire.openie.mentions import mentions
+from groundwire.openie.lexicon import mentions
 from groundwire.openie.tense import times
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Action, ActionKind, Flag, KnowledgeBase, Segment, Turn

@@ -6,12 +6,14 @@ A generator completes a conversation and returns logprobs if its server has them
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from hashlib import sha256
 from ipaddress import ip_address
 from math import isfinite
 from re import IGNORECASE, compile, escape, search
@@ -130,6 +132,28 @@ async def completed(
     if on_text is not None:
         await emit(on_text, done.text)
     return done
+
+
+async def ask_about(generator: Generator, system: str, text: str, *, kind: str, max_tokens: int) -> str:
+    """The reply to a prompt about an untrusted text, "" if there is none.
+
+    `{tag}` in `system` is the tag around the text. It is made from the text itself, which thus cannot close it.
+    """
+    text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates have no encoding to hash
+    tag = f"{kind}-{sha256(text.encode()).hexdigest()[:12]}"
+    messages = (Message("system", system.format(tag=tag)), Message("user", f"<{tag}>\n{text}\n</{tag}>"))
+    replies = await generator.complete(messages, max_tokens=max_tokens, temperature=0.0)
+    return replies[0].text if replies else ""
+
+
+def json_items(reply: str, key: str) -> list[dict[str, object]]:
+    """The objects in the list `key` of the JSON in a reply; none if it is not the expected JSON."""
+    try:
+        data, _ = json.JSONDecoder().raw_decode(reply, reply.index("{"))
+    except (ValueError, RecursionError):
+        return []
+    items = data.get(key) if isinstance(data, dict) else None
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 async def emit(on_text: OnText, text: str) -> None:

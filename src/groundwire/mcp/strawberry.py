@@ -20,7 +20,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, DetectHallucination
 from groundwire.requests import as_sources
-from groundwire.retrieval.cite import cited_ids, phantoms
+from groundwire.retrieval.gather import cited_ids, phantoms
 from groundwire.traces.audit import audit_reasoning
 from groundwire.types import NOTHING_TO_CHECK, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured

@@ -17,8 +17,8 @@ from sqlalchemy import Connection
 from groundwire.config import Config, MemoryGateConfig
 from groundwire.errors import BackendError, BackendTimeout, InputError, RateLimited
 from groundwire.metrics import Metrics
+from groundwire.openie.lexicon import groups
 from groundwire.openie.parser import triples
-from groundwire.openie.predicates import groups
 from groundwire.stores import facts
 from groundwire.stores.database import Database
 from groundwire.stores.entities import Predicates

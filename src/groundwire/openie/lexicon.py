@@ -7,12 +7,16 @@ recognised by their capitals, so "Will" and "Mark" are not verbs.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES
 from groundwire.text.lexicon import NEGATING_ADVERBS, word_set, word_table
+from groundwire.text.names import GIVEN_NAMES, names
+from groundwire.text.tokens import is_stop, language_hint
+from groundwire.types import Mention, MentionKind
 
 
 class Tag(StrEnum):
@@ -224,3 +228,165 @@ def _in_context(token: Token, before: Token | None, after: Token | None) -> Tag:
     if token.low == "no" and follows is Tag.WORD and after and after.low == "longer":
         return Tag.NOT
     return token.tag
+
+
+# Synonymous predicates: normal forms and groups of synonyms (text/data/predicates.toml).
+#
+# A predicate belongs to every group that lists it: "work in" may refer to a department or a place. Two
+# predicates can mean the same if they share a group.
+
+_DATA = word_table("predicates")
+_INVERSES: dict[str, str] = {verb: inverse for inverse, verbs in _DATA["inverses"].items() for verb in verbs}
+_SPLIT = re.compile(r"[\s_\-/]+")
+
+
+@lru_cache(maxsize=4096)
+def normal(name: str) -> str:
+    """Normal form of a predicate: lower case, words separated by spaces, the verb in its base form.
+
+    >>> normal("works_in"), normal("Founded By"), normal("reports to")
+    ('work in', 'founded by', 'report to')
+    """
+    words = [word for word in _SPLIT.split(name.strip().casefold()) if word]
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip())
+    if spaced != name.strip() and not words[1:]:
+        words = spaced.casefold().split()
+    while len(words) > 1 and words[0] in ("is", "was", "has", "are", "the", "were"):
+        words = words[1:]
+    if words and len(words) > 1:
+        past = "" if form_of(words[0], Form.PARTICIPLE) else form_of(words[0], Form.PAST)
+        words[0] = form_of(words[0], Form.THIRD) or past or words[0]
+    return " ".join(words)
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for group, members in _DATA["groups"].items():
+        for name in members:
+            table.setdefault(normal(name), set()).add(group)
+    return {name: frozenset(groups) for name, groups in table.items()}
+
+
+@lru_cache(maxsize=4096)
+def groups(predicate: str) -> frozenset[str]:
+    """The synonym groups of a predicate; an unlisted predicate forms its own group."""
+    form = normal(predicate)
+    found = _table().get(form) or _table().get(form.removesuffix("s")) or _table().get(form + "s")
+    return found or frozenset({_bare(form)})
+
+
+def _bare(form: str) -> str:
+    """The form without function words and plural ending."""
+    words = [word for word in form.split() if not is_stop(word)] or form.split()
+    return " ".join([*words[:-1], words[-1].removesuffix("s")]) if words else form
+
+
+def same(left: str, right: str) -> bool:
+    """True if two predicates can mean the same.
+
+    >>> same("works in", "department"), same("founded in", "founder")
+    (True, False)
+    """
+    return normal(left) == normal(right) or bool(groups(left) & groups(right))
+
+
+def is_known(predicate: str) -> bool:
+    """True if the predicate is listed, so that its synonyms are known."""
+    form = normal(predicate)
+    return form in _table() or form.removesuffix("s") in _table()
+
+
+def inverse(predicate: str) -> str:
+    """The inverse predicate ("found": "founded by"), or ''."""
+    return _INVERSES.get(normal(predicate), "")
+
+
+# Mentions in a sentence: proper names, definite descriptions ("the Analytics team") and pronouns.
+#
+# Names are recognised by their capitals (see `text.names`). A single capitalised word at the start of a
+# sentence counts only if it is a given name; scripts without capitals are not covered.
+
+_NAMES = {name: word_set(words) for name, words in word_table("openie")["names"].items()}
+NAMED_UNITS = UNITS | _NAMES["institutions"]
+"""Head nouns of named units: "the Analytics team", "the Atlas project"."""
+UNIT_NOUNS = _NAMES["unit_nouns"]
+"""Nouns that may be left out of a unit's name: "Analytics" is "the Analytics team"."""
+_NO_PERSON = NAMED_UNITS | _NAMES["organisations"]
+_NAME_MARKS = re.compile(r"['’-]|\.\Z")
+_OPENS_DEFINITE = word_set("the this that our your their")
+
+
+def mentions(sentence: str, offset: int = 0) -> list[Mention]:
+    """All mentions in order; a name within a definite description is part of it.
+
+    >>> [(m.text, m.kind.value) for m in mentions("She met Ann Lee of the Analytics team.")]
+    [('She', 'Pronoun'), ('Ann Lee', 'ProperName'), ('the Analytics team', 'DefiniteDesc')]
+    """
+    if not sentence.strip():
+        return []
+    found = tokens(sentence)
+    english = language_hint(sentence) == "en"
+    described = list(_definite(sentence, found)) if english else []
+    named = [m for m in _named(sentence) if not any(d.start <= m.start and m.end <= d.end for d in described)]
+    pronouns = list(_pronouns(found)) if english else []
+    every = sorted([*described, *named, *pronouns], key=lambda m: m.start)
+    return [Mention(m.text, m.start + offset, m.end + offset, m.kind) for m in every]
+
+
+def _named(sentence: str) -> Iterator[Mention]:
+    for name in names(sentence):
+        text = name.text.strip()
+        if name.sure or text.lower() in GIVEN_NAMES:
+            yield Mention(text, name.start, name.start + len(text), MentionKind.PROPER_NAME)
+
+
+def _definite(sentence: str, found: list[Token]) -> Iterator[Mention]:
+    """Definite articles with their noun phrases."""
+    at = 0
+    while at < len(found):
+        token = found[at]
+        at += 1
+        if token.low not in _OPENS_DEFINITE or token.tag is not Tag.DET:
+            continue
+        end = at
+        while end < len(found) and found[end].tag in (Tag.NAME, Tag.WORD, Tag.NUMBER) and end - at < 6:
+            end += 1
+        if end < len(found) and found[end].tag is Tag.VERB and end > at and found[end].low in NAMED_UNITS:
+            end += 1
+        if end == at or all(t.tag is Tag.NUMBER for t in found[at:end]):
+            continue
+        body = found[at:end]
+        # "the Eiffel Tower" is a name with an article, "the Analytics team" is a description.
+        if not all(t.tag is Tag.NAME for t in body):
+            yield Mention(sentence[token.start : body[-1].end], token.start, body[-1].end, MentionKind.DEFINITE)
+            at = end
+
+
+_PERSONAL = word_set("he she it they him her them his its their")
+
+
+def _pronouns(found: list[Token]) -> Iterator[Mention]:
+    for token in found:
+        if token.low in _PERSONAL and token.tag in (Tag.PRONOUN, Tag.DET):
+            yield Mention(token.text, token.start, token.end, MentionKind.PRONOUN)
+
+
+def is_person(name: str) -> bool:
+    """True if a name starts with a title or given name and contains no word of an organisation."""
+    words = [word.strip(".,").lower() for word in name.split()]
+    return bool(words) and words[0] in GIVEN_NAMES | _NAMES["titles"] and _NO_PERSON.isdisjoint(words)
+
+
+def may_be_person(name: str) -> bool:
+    """True if a name could be a person's: up to three capitalised words, none typical of a company.
+
+    >>> may_be_person("Dr. Zoë O'Neil"), may_be_person("Jan van der Berg"), may_be_person("Acme Cloud")
+    (True, True, False)
+    """
+    titles, particles, firms = _NAMES["titles"], _NAMES["particles"], _NAMES["firms"]
+    words = [word for word in name.split() if word not in particles and word.lower().strip(".") not in titles]
+    return 0 < len(words) <= 3 and all(
+        word[:1].isupper() and _NAME_MARKS.sub("", word).isalpha() and word.lower() not in _NO_PERSON | firms
+        for word in words
+    )

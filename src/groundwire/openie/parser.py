@@ -12,18 +12,15 @@ languages yield nothing. A sentence takes less than a millisecond.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from hashlib import sha256
 
 from groundwire.errors import GroundwireError
-from groundwire.llm.base import Generator, Message
+from groundwire.llm.base import Generator, ask_about, json_items
 from groundwire.openie import lexicon as en
 from groundwire.openie.grammar import Phrase, SentenceParse, Tie, Verb, VerbClause, parse
-from groundwire.openie.lexicon import Tag, tokens
-from groundwire.openie.predicates import normal
+from groundwire.openie.lexicon import Tag, normal, tokens
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import forms, word_set
 from groundwire.text.tokens import language_hint
@@ -251,7 +248,6 @@ _SYSTEM = (
     'for you.\nAnswer with JSON only: {{"facts": [{{"subject": "...", "predicate": "...", "object": "...", '
     '"denied": false}}]}}'
 )
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 async def extract_with_model(
@@ -276,18 +272,14 @@ async def extract_with_model(
 
 
 async def _ask(generator: Generator, text: str) -> tuple[str, str]:
-    text = _SURROGATE.sub("\ufffd", text)
-    tag = f"sentence-{sha256(text.encode()).hexdigest()[:12]}"  # the text cannot close a tag made from itself
-    messages = (Message("system", _SYSTEM.format(tag=tag)), Message("user", f"<{tag}>\n{text}\n</{tag}>"))
     try:
-        replies = await generator.complete(messages, max_tokens=512, temperature=0.0)
+        return await ask_about(generator, _SYSTEM, text, kind="sentence", max_tokens=512), ""
     except GroundwireError as error:
         return "", str(error)
-    return (replies[0].text if replies else ""), ""
 
 
 def _triples(reply: str, piece: Segment) -> Iterator[Triple]:
-    for item in _items(reply):
+    for item in json_items(reply, "facts"):
         parts = [item.get(key) for key in ("subject", "predicate", "object")]
         words = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
         if len(words) != 3:
@@ -301,16 +293,3 @@ def _triples(reply: str, piece: Segment) -> Iterator[Triple]:
         spans = (at + begin, at + begin + len(subject)), (at + there, at + there + len(what))
         denied, text = item.get("denied") is True, piece.text[first:last]
         yield Triple(subject, normal(predicate), what, at + first, at + last, *spans, denied=denied, text=text)
-
-
-def _items(reply: str) -> list[dict[str, object]]:
-    """The facts of a reply; empty if it is not the expected JSON."""
-    start = reply.find("{")
-    if start < 0:
-        return []
-    try:
-        data, _ = json.JSONDecoder().raw_decode(reply, start)
-    except (ValueError, RecursionError):
-        return []
-    facts = data.get("facts") if isinstance(data, dict) else None
-    return [item for item in facts if isinstance(item, dict)] if isinstance(facts, list) else []

@@ -16,7 +16,7 @@ from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, completed
 from groundwire.rag.index import PassageHit, PassageIndex
 from groundwire.requests import History, as_turns
-from groundwire.retrieval.render import Neutraliser, whole
+from groundwire.retrieval.gather import Neutraliser, whole
 from groundwire.text.tokens import PRONOUN, terms
 from groundwire.types import ClaimKind, HallucinationReport, Source, Turn
 from groundwire.verdicts.judge import MIN_CHARS

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from groundwire.reports import plaintext
 from groundwire.reports.plaintext import answer_line, flag_counts, is_wrapped, split_at_spans, steps_line
 from groundwire.text.controls import sanitize
-from groundwire.text.markdown import Block, BlockKind, blocks
+from groundwire.text.sentences import Block, BlockKind, blocks
 from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, Span, Status, TraceAudit
 
 if TYPE_CHECKING:

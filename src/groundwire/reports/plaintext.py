@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from groundwire.text.controls import sanitize
-from groundwire.text.markdown import BlockKind, blocks
+from groundwire.text.sentences import BlockKind, blocks
 from groundwire.text.tokens import words
 from groundwire.types import (
     NOTHING_TO_CHECK,

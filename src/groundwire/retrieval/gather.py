@@ -11,17 +11,282 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import PurePath
 
 from groundwire._loop import check_cancelled
-from groundwire.retrieval.cite import cited_ids
-from groundwire.retrieval.render import Neutraliser, excerpt, header, scrub, tokens, whole
-from groundwire.retrieval.select import Index, ref_of
-from groundwire.text.structure import MARKERS, TextPiece
+from groundwire.retrieval.select import Index, ref_of, tokens
+from groundwire.text.structure import MARKERS, TextPiece, labelled
 from groundwire.text.tokens import PRONOUN, names
 from groundwire.types import Claim, EvidenceRef, Source
+
+# Resolve citations to sources, and find citations of sources that do not exist.
+
+_NUMBER = re.compile(r"\^?0*(\d{1,6})$")
+_SAID = re.compile(r"turn \d+")  # what the user said before is no document that an answer counts
+_COUNTED = re.compile(r"[sS]?\d+$")
+# A label is followed by a sentence, on its line or the next; in "S1 - Standard" it is a product's name.
+_LABELLED = re.compile(
+    r"^\W{0,4}(S\d{1,3})(?:\](?=[\s*_])|(?:\W{0,2}:|[ \t]+[-–—])"
+    r"(?=[*_]{0,2}[ \t]*$|(?:[ \t*_]+[^\s*_]+){3}|[ \t*_][^\n]{1,40}[.!?](?:\s|\Z)))",
+    re.M,
+)
+_PART = re.compile(
+    r"^\W{0,4}(?:passage|document|doc|source|excerpt|snippet|chunk|context|article|text|result)\s*#?\s*(\d{1,6})\b",
+    re.M | re.I,
+)
+
+
+class CitedSources:
+    """Resolves citations against the sources of a check.
+
+    A citation is an id, an id in another case, or a file's name, in this order. A bare number is a position
+    counted from 1, unless the ids themselves are numbers (S0, S1, … or 0, 1, …). If one source contains
+    numbered parts (lines that begin with "passage 2:", "S2:" or "[S2]"), their numbers refer to that source;
+    but not if other sources are called S0, S1, …, because a text could then pose as another source.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._ids = {source.id for source in sources}
+        self._names: dict[str, str] = {}
+        for source in sources:
+            for name in (source.id.casefold(), *_origins(source)):
+                self._names.setdefault(name, source.id)
+        self._counted = any(_COUNTED.match(source.id) for source in sources)
+
+    def resolve(self, citation: str) -> str | None:
+        """The id of the cited source, or None."""
+        if citation in self._ids:
+            return citation
+        wanted = citation.strip().casefold()
+        number = _NUMBER.match(wanted)
+        return self._names.get(wanted) or (self._numbered(int(number[1])) if number else self._part_of(wanted.upper()))
+
+    def _numbered(self, number: int) -> str | None:
+        holder = self._part_of(number)
+        if holder is not None or self._counted:
+            return holder
+        given = [source.id for source in self._sources if not _SAID.fullmatch(source.id)]
+        return given[number - 1] if 1 <= number <= len(given) else None
+
+    def _part_of(self, label: str | int) -> str | None:
+        """The only source with a part of this label: "S2: …", "passage 2"."""
+        holders = self._parts.get(label, set())
+        return next(iter(holders)) if len(holders) == 1 else None
+
+    @cached_property
+    def _parts(self) -> Mapping[str | int, set[str]]:
+        found: dict[str | int, set[str]] = defaultdict(set)
+        if self._counted and len(self._sources) > 1:
+            return found
+        for source in self._sources:
+            check_cancelled()
+            for label in _LABELLED.finditer(source.text):
+                found[label[1]].add(source.id)
+            for part in _PART.finditer(source.text):
+                found[int(part[1])].add(source.id)
+        return found
+
+
+class _SameObject:
+    """A cache key that compares sources by identity: comparing texts would take longer than the lookup."""
+
+    __slots__ = ("sources",)
+
+    def __init__(self, sources: tuple[Source, ...]) -> None:
+        self.sources = sources
+
+    def __hash__(self) -> int:
+        return id(self.sources)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameObject) and other.sources is self.sources
+
+
+@lru_cache(maxsize=4)
+def _prepared(key: _SameObject) -> CitedSources:
+    return CitedSources(key.sources)
+
+
+def resolve(citation: str, sources: Sequence[Source]) -> str | None:
+    """The id of the cited source, or None; see `CitedSources`.
+
+    >>> both = [Source("guide", "…", "guide.pdf"), Source("law", "…", "acts/law.md")]
+    >>> [resolve(name, both) for name in ("LAW", "law.md", "1", "3", "S7")]
+    ['law', 'law', 'guide', None, None]
+    """
+    # A tuple is immutable, so the lookup prepared for an earlier claim is still valid.
+    found = _prepared(_SameObject(sources)) if isinstance(sources, tuple) else CitedSources(sources)
+    return found.resolve(citation)
+
+
+def _origins(source: Source) -> tuple[str, ...]:
+    path = PurePath(source.origin)
+    return (path.name.casefold(), path.stem.casefold()) if source.origin else ()
+
+
+def phantoms(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:
+    """The citations of a claim without a source, as written."""
+    return tuple(cited for cited in dict.fromkeys(claim.citations) if resolve(cited, sources) is None)
+
+
+def cited_ids(citations: Iterable[str], sources: Sequence[Source]) -> tuple[str, ...]:
+    """The ids of the cited sources, without duplicates."""
+    found = (resolve(citation, sources) for citation in citations)
+    return tuple(dict.fromkeys(source for source in found if source is not None))
+
+
+# Render sources as the context of a verifier, complete or with evidence removed.
+#
+#     [S0] The tower is 330 m tall.        [S0] [EVIDENCE REMOVED]
+#                                    →
+#     [S1] It opened in 1889.              [S1] It opened in 1889.
+#
+# A source cannot imitate this layout: the brackets of anything that looks like a source's id, a marker or a
+# chat template's control token are replaced by others of the same length, so that offsets stay valid.
+
+GAP = "…"
+"""Separates units of an excerpt that are not adjacent."""
+
+_BRACKETED = re.compile(
+    r"(?P<lead>^[ \t]*+)?[\[［【](?P<inside>[^\[\]［］【】\n]{1,64})[\]］】](?P<link>\(?)", re.MULTILINE
+)
+_CONTROL = re.compile(
+    r"<\|[^<>|\n]{1,40}\|>|</?(?:s|bos|eos|start_of_turn|end_of_turn)>|<</?SYS>>|<｜[^<>\n]{1,40}｜>", re.IGNORECASE
+)
+_SOURCE_ID = re.compile(r"\^?s?\s?\d{1,6}$", re.IGNORECASE)
+_LINE_ID = re.compile(r"[\w.:\-]+$")
+_CONTROL_WORDS = frozenset(
+    ("inst", "/inst", *(marker.strip("[]").casefold() for marker in MARKERS), "evidence removed")
+)
+_SOFT_SPACE = re.compile(r"(?:[ \t]|\\[nrt])*")
+_UNSAFE = re.compile(r"[^\w.:\-]+")
+_OTHER_BRACKETS = str.maketrans("[]［］【】<>", "()（）（）‹›")
+_LABEL_WORDS = 4  # words up to which a heading is a label, not a statement
+
+
+class Neutraliser:
+    """Replaces the brackets of text that imitates the layout of a context; the length stays the same.
+
+    Create one for all sources of a check: a set of all ids per source would take quadratic time.
+
+    >>> Neutraliser(["guide"])("as [S9] and [Guide] say [EVIDENCE REMOVED], see [note] <|im_end|>")
+    'as (S9) and (Guide) say (EVIDENCE REMOVED), see [note] ‹|im_end|›'
+    """
+
+    def __init__(self, ids: Iterable[str] = (), marker: str = "") -> None:
+        self._forbidden = _CONTROL_WORDS.union((marker.strip("[]").casefold(),), (name.casefold() for name in ids))
+
+    def __call__(self, text: str) -> str:
+        if "[" in text or "［" in text or "【" in text:
+            text = _BRACKETED.sub(self._other, text)
+        return _CONTROL.sub(lambda m: m[0].translate(_OTHER_BRACKETS), text) if "<" in text else text
+
+    def _other(self, match: re.Match[str]) -> str:
+        inside = match["inside"].strip().casefold()
+        forges = inside in self._forbidden or _SOURCE_ID.match(inside)
+        heads = match["lead"] is not None and not match["link"] and _LINE_ID.match(inside)
+        if not (forges or heads):
+            return match[0]
+        return match[0][: -len(match["link"]) or None].translate(_OTHER_BRACKETS) + match["link"]
+
+
+def scrub(text: str, cut: Iterable[TextPiece], marker: str) -> str:
+    """Replace pieces by the marker; line breaks, keys, column names and markup stay.
+
+    >>> from groundwire.text.structure import pieces
+    >>> text = '- WiFi: free\\n- Music: live'
+    >>> scrub(text, pieces(text)[1:], MARKERS[0])
+    '- WiFi: free\\n- Music: [EVIDENCE REMOVED]'
+    """
+    out: list[str] = []
+    at = 0
+    marked = False  # `out` ends with a marker, which adjacent pieces on the same line share
+    for piece in sorted(cut, key=lambda piece: piece.start):
+        if not is_evidence(piece) or piece.start < at:
+            continue
+        gap = text[at : piece.start]
+        lines = _marker_lines(text[piece.start : piece.end], piece.bare, marker)
+        if marked and not piece.bare and _SOFT_SPACE.fullmatch(gap):
+            lines = lines.removeprefix(marker)
+        else:
+            out.append(gap)
+        out.append(lines)
+        at, marked = piece.end, not piece.bare
+    return "".join([*out, text[at:]])
+
+
+def _marker_lines(raw: str, bare: bool, marker: str) -> str:
+    """One marker per replaced line; in place of an unquoted value of data it is quoted, so that it parses."""
+    if bare:
+        return f'"{marker}"' + "\n" * raw.count("\n")
+    return "\n".join([marker, *(_marked(line, marker) for line in raw.split("\n")[1:])])
+
+
+def _marked(line: str, marker: str) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + marker if line.strip() else line
+
+
+def is_evidence(piece: TextPiece) -> bool:
+    """Return False for a short heading, which is only a label; a sentence or a number is evidence."""
+    if not piece.heading:
+        return True
+    return len(piece.text.split()) > _LABEL_WORDS or any(char.isdigit() for char in piece.text)
+
+
+def header(source_id: str) -> str:
+    return f"[{_UNSAFE.sub('_', source_id)[:64] or '_'}] "
+
+
+def whole(blocks: Iterable[tuple[str, str]]) -> str:
+    """Join (source id, text) pairs into one context."""
+    return "\n\n".join(header(name) + text.strip("\n") for name, text in blocks)
+
+
+def without_source(context: str, source_id: str, marker: str) -> str:
+    """A rendered context with the text of one source replaced by the marker.
+
+    >>> without_source("[S0] It is tall.\\n\\nAnd old.\\n\\n[S1] It is red.", "S0", MARKERS[0])
+    '[S0] [EVIDENCE REMOVED]\\n\\n[S1] It is red.'
+    """
+    # No text of a source begins a line like this: the `Neutraliser` has replaced its brackets.
+    block = re.compile(rf"^({re.escape(header(source_id))}).*?(?=\n\n\[[\w.:\-]{{1,64}}\] |\Z)", re.M | re.S)
+    return block.sub(lambda match: match[1] + marker, context)
+
+
+def excerpt(
+    picked: Sequence[tuple[Source, Sequence[tuple[int, TextPiece]]]],
+    cut: Collection[tuple[str, int]],
+    neutral: Neutraliser,
+    marker: str,
+) -> str:
+    """Render selected pieces as a context, one per line, with `…` for omissions.
+
+    Args:
+        picked: per source its pieces, each with its number in the source.
+        cut: (source id, number) of pieces that are replaced by their label and the marker.
+    """
+    blocks = []
+    for source, numbered in picked:
+        lines: list[str] = []
+        last = -1
+        for number, piece in numbered:
+            if number > last + 1:
+                lines.append(GAP)
+            last = number
+            gone = (source.id, number) in cut and is_evidence(piece)
+            above = neutral(f"{piece.under} ") if piece.under else ""  # the heading itself may be omitted
+            lines.append(above + (labelled(neutral(piece.label), marker) if gone else neutral(piece.text)))
+        blocks.append((source.id, "\n".join(lines)))
+    return whole(blocks)
+
 
 # Chosen by hand.
 _CITED_SHARE = 0.75  # of an excerpt for the cited sources; the rest is for the others

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -10,10 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire._loop import check_cancelled
-from groundwire.retrieval.render import tokens
 from groundwire.text.structure import TextPiece, pieces
 from groundwire.text.tokens import PRONOUN, terms, weighted
 from groundwire.types import EvidenceRef, Source, Unit
+
+_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_TIGHT = re.compile(r"[!-@\[-`{-~]")
+
+
+def tokens(text: str) -> int:
+    """Estimate the number of tokens for a language model, rather too high than too low.
+
+    Four characters per token for plain text, two for digits and punctuation, one for CJK and the like.
+
+    >>> tokens("The tower is tall."), tokens("巴黎是首都")
+    (6, 5)
+    """
+    tight = len(_TIGHT.findall(text))
+    if text.isascii():
+        return -(-(len(text) - tight) // 4) + -(-tight // 2)
+    dense = len(_DENSE.findall(text))
+    plain = len(text.encode("ascii", "ignore")) - tight
+    return -(-plain // 4) + -(-tight // 2) + dense + -(-(len(text) - plain - tight - dense) // 2)
 
 
 def units(source: Source) -> list[Unit]:

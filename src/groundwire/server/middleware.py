@@ -23,8 +23,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundwire.config import Config
-from groundwire.config import ServerConfig
+from groundwire.config import Config, ServerConfig
 from groundwire.metrics import Metrics
 from groundwire.server.auth import AuthMiddleware, HttpMiddleware, KeyCache, rate_limiter, requires_keys, scope_of
 from groundwire.server.problems import Problem, send_problem

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.claims.citations import CitationMark, resolve
+from groundwire.claims.markup import CitationMark, resolve
 from groundwire.streaming.state import HANDLE, PART, URL, SentenceFeatures, address, handle, label
 from groundwire.text.dates import MONTHS
 from groundwire.text.lexicon import expressions, word_set, word_table

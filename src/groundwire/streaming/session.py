@@ -15,9 +15,9 @@ from groundwire.config import RealTimeConfig
 from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
 from groundwire.llm import Generator, Message
-from groundwire.openie.mentions import UNITS, mentions
+from groundwire.openie.lexicon import NAMED_UNITS, mentions
 from groundwire.requests import Sources, as_sources
-from groundwire.retrieval.render import Neutraliser, whole
+from groundwire.retrieval.gather import Neutraliser, whole
 from groundwire.retrieval.select import Index
 from groundwire.streaming.incremental import JobRunner, run_inline
 from groundwire.text.lexicon import NEGATIONS, OPPOSED_VERBS, expressions, grammar, word_table
@@ -184,7 +184,7 @@ def _named(text: str) -> list[Mention]:
 def _tells(description: str) -> bool:
     """True if a description identifies one thing: "the Atlas project", not "the effects"."""
     words = description.split()[1:]
-    return any(word[:1].isupper() for word in words) or bool(words and words[-1].lower() in UNITS)
+    return any(word[:1].isupper() for word in words) or bool(words and words[-1].lower() in NAMED_UNITS)
 
 
 # What to do instead of answering.

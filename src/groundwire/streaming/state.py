@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from groundwire.claims.citations import CitationMark, marks, resolve
+from groundwire.claims.markup import CitationMark, marks, resolve
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
 from groundwire.text.lexicon import expressions
 from groundwire.text.names import Name, is_common_name, names

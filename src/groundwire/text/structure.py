@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from groundwire.text import literals, tables
-from groundwire.text.literals import Node, decode
+from groundwire.text import tables
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
+from groundwire.text.tables import Node, decode
 from groundwire.types import UnitKind
 
 __all__ = [
@@ -257,7 +257,9 @@ def pieces(text: str, *, rendered: bool = True) -> list[TextPiece]:
     ['City: Lyon; People: 522,000']
     """
     found = _under_headings(_PieceReader(text, rendered).pieces())
-    return [piece for piece in found if piece.text.strip() and not _is_marker(text, piece)]
+    return [
+        piece for piece in found if piece.text.strip() and text[piece.start : piece.end].strip("\"'| \t") not in MARKERS
+    ]
 
 
 def _under_headings(found: Iterable[TextPiece]) -> Iterator[TextPiece]:
@@ -277,10 +279,6 @@ def readable(text: str) -> str:
     'title: In Rainbows\\nLength: 42'
     """
     return "\n".join(piece.text for piece in pieces(text))
-
-
-def _is_marker(text: str, piece: TextPiece) -> bool:
-    return text[piece.start : piece.end].strip("\"'| \t") in MARKERS
 
 
 class _PieceReader:
@@ -338,7 +336,7 @@ class _PieceReader:
         start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
         if self.text[start : start + 1] not in ("{", "[") or self.scans_left <= 0:
             return None
-        node, stop = literals.scan(self.text, start)
+        node, stop = tables.scan(self.text, start)
         if node is None or not node.items:
             self.scans_left -= stop - start + _FAILED_SCAN
             return None

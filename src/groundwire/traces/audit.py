@@ -36,9 +36,18 @@ from groundwire.types import (
     TraceAudit,
 )
 from groundwire.verdicts.summary import claim_risk
-from groundwire.verifiers.meaning import SAME, Core, agreement, asks_whether, core, counted, first_look, same_value
+from groundwire.verifiers.meaning import (
+    SAME,
+    Core,
+    agreement,
+    asks_whether,
+    core,
+    counted,
+    first_look,
+    is_silent,
+    same_value,
+)
 from groundwire.verifiers.prompts import from_steps
-from groundwire.verifiers.similarity import is_silent
 
 _MAX_TOKENS = 128  # an answer without reasoning
 _LAST_STEPS = 3  # where a conclusion is looked for

@@ -21,7 +21,7 @@ from groundwire.text.lexicon import expressions
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.tokens import words
 from groundwire.verifiers.meaning import counted as counted_in
-from groundwire.verifiers.similarity import negated
+from groundwire.verifiers.meaning import negated
 
 _DIGITS, _SUM, _TERM, _WORDED, _SHARE, _COPULA, _OPERATES, _LETTER = expressions(
     "traces", "digits sum term worded share copula operates letter"

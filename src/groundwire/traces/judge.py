@@ -34,7 +34,7 @@ from groundwire.traces.steps import CALL, StepLinks, unmarked
 from groundwire.types import ASSERTS_NOTHING, Case, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured
 from groundwire.verdicts.summary import in_response
-from groundwire.verifiers.similarity import negated
+from groundwire.verifiers.meaning import negated
 
 MAX_PREMISES = 8
 """Earlier steps that are added to the context of a step."""

@@ -16,7 +16,7 @@ from groundwire.actions.transcript import TranscriptEvent, is_message, ledger_of
 from groundwire.claims.extractor import extract
 from groundwire.errors import InputError
 from groundwire.reports.json import TRACE_FORMAT, read_graph
-from groundwire.retrieval.cite import resolve
+from groundwire.retrieval.gather import resolve
 from groundwire.text.lexicon import expressions
 from groundwire.text.sentences import sentences
 from groundwire.types import ActionLedger, EdgeLabel, NodeKind, Source, Step, TraceGraph

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 
 from groundwire.budget import Budget, adjusted_confidence, budget, observed_bits
 from groundwire.config import Config
-from groundwire.retrieval.cite import cited_ids
-from groundwire.retrieval.gather import Gathered
-from groundwire.retrieval.render import without_source
+from groundwire.retrieval.gather import Gathered, cited_ids, without_source
 from groundwire.text.tokens import words
 from groundwire.types import Claim, ClaimVerification, Estimate, EvidenceRef, GapType, Source, SourceShare, Span, Status
 

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict  # pydantic reads its schema also on Pyt
 from groundwire.budget import required_bits
 from groundwire.claims.extractor import statements
 from groundwire.reports.plaintext import nearest_evidence
-from groundwire.text.markdown import place_spans
+from groundwire.text.sentences import place_spans
 from groundwire.types import (
     NOTHING_TO_CHECK,
     Case,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 
@@ -220,30 +221,18 @@ def _local(_: Config) -> BackendSpec:
     )
 
 
-def _openai(config: Config) -> BackendSpec:
-    return _llm("openai", config, "openai", config.openai.model)
-
-
-def _haiku(config: Config) -> BackendSpec:
-    return _llm("haiku", config, "anthropic", config.anthropic.model)
-
-
-def _self(config: Config) -> BackendSpec:
-    """The generator's own model, whoever provides it."""
-    provider = config.generator.provider
-    usual = {"openai": config.openai.model, "anthropic": config.anthropic.model, "llm": "SmolLM2-135M-Instruct"}
-    return _llm("self", config, provider, config.generator.model or usual[provider])
-
-
-def _llm(name: str, config: Config, provider: str, model: str) -> BackendSpec:
+def _llm(name: BackendName, config: Config) -> BackendSpec:
     """One call per shared request: a timeout, a retry or a failure is about the claims of one request."""
-    opener = load(f"groundwire.verifiers.llm:open_{name}", feature=f"the backend '{name}'", extra=provider)
-    verifier: LLMVerifier = opener(config)
-    claude = provider == "anthropic"
+    provider = {"openai": "openai", "haiku": "anthropic"}.get(name)
+    used = provider or config.generator.provider
+    opener = load("groundwire.verifiers.llm:open_verifier", feature=f"the backend '{name}'", extra=used)
+    verifier: LLMVerifier = opener(config, name, provider)
+    claude = used == "anthropic"
     at = config.anthropic if claude else config.openai
+    own = config.generator.model if name == "self" else None
     return BackendSpec(
         verifier,
-        model,
+        own or ("SmolLM2-135M-Instruct" if used == "llm" else at.model),
         verifier.identity,
         min(at.context_tokens, at.evidence_tokens),
         LLM_THRESHOLD_BITS,
@@ -330,9 +319,9 @@ def _fake(_: Config) -> BackendSpec:
 
 OPENERS: dict[BackendName, Callable[[Config], BackendSpec]] = {
     "local": _local,
-    "self": _self,
-    "haiku": _haiku,
-    "openai": _openai,
+    "self": partial(_llm, "self"),  # the model that wrote the answer
+    "haiku": partial(_llm, "haiku"),
+    "openai": partial(_llm, "openai"),
     "external": _external,
     "model": _model,
     "fake": _fake,

@@ -6,14 +6,13 @@ import asyncio
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from hashlib import sha256
 
 from groundwire._loop import PerLoop
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheProtocol
 from groundwire.types import Estimate, Query, Span, Verifier
-from groundwire.verifiers.wrappers import all_failed, matched
+from groundwire.verifiers.wrappers import all_failed, matched, query_keys
 
 Flight = dict[str, asyncio.Future[Estimate]]
 """Queries in progress, by key."""
@@ -42,7 +41,7 @@ class Cached:
         self._flight: PerLoop[Flight] = PerLoop(dict)
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        keys = query_keys(self._identity, queries)
+        keys = query_keys(queries, self._identity)
         wanted = dict(zip(keys, queries, strict=True))
         flight = self._flight.get()
         others = {key: flight[key] for key in wanted if key in flight}
@@ -97,19 +96,6 @@ class Cached:
         good = {key: dump(estimate) for key, estimate in answers.items() if estimate.error is None}
         await asyncio.to_thread(self._store.put, good, self._ttl)
         return answers
-
-
-def query_keys(identity: str, queries: Sequence[Query]) -> list[str]:
-    """One digest per query; a context shared by many claims is hashed once."""
-    contexts = {query.context: _digest(query.context) for query in queries}
-    return [
-        _digest("".join(map(_digest, (identity, query.claim, query.question))) + contexts[query.context])
-        for query in queries
-    ]
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def dump(estimate: Estimate) -> str:

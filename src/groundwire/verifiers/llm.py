@@ -1,58 +1,44 @@
-"""Constructors of the verifiers that use a language model, one per backend name."""
+"""Open the verifier of a backend that uses a language model."""
 
 from __future__ import annotations
 
 from groundwire.config import Config
-from groundwire.llm import is_local, open_generator
-from groundwire.llm.base import Generator
+from groundwire.llm import Provider, is_local, open_generator
 from groundwire.verifiers.consistency import ConsistencyVerifier
-from groundwire.verifiers.sampling import LogprobOrSampling
+from groundwire.verifiers.logprob import LogprobOrSampling
 from groundwire.verifiers.shared import CHARS_PER_TOKEN
 
 GGUF_TOKENS = 2000
 """What the local language model reads in a few seconds; its server has room for twice as many."""
 
 
-def open_openai(config: Config) -> LogprobOrSampling:
-    """Any OpenAI-compatible server."""
-    return _with_logprobs(open_generator(config, "openai"), config, "openai")
+def open_verifier(
+    config: Config, label: str, provider: Provider | None = None
+) -> LogprobOrSampling | ConsistencyVerifier:
+    """Open a provider's model as a verifier; without a provider, the model that generates the answers.
 
-
-def open_haiku(config: Config) -> ConsistencyVerifier:
-    """Claude. Its API has no logprobs, so a direct score and a restatement are used."""
-    return _without_logprobs(open_generator(config, "anthropic"), config, "haiku")
-
-
-def open_self(config: Config) -> LogprobOrSampling | ConsistencyVerifier:
-    """The same model that generates the answers."""
-    make = _without_logprobs if config.generator.provider == "anthropic" else _with_logprobs
-    return make(open_generator(config), config, "self")
-
-
-def _with_logprobs(generator: Generator, config: Config, label: str) -> LogprobOrSampling:
+    Claude's API has no logprobs, so a direct score and a restatement are used.
+    """
+    generator = open_generator(config, provider)
+    concurrency = config.limits.concurrency
+    if (provider or config.generator.provider) == "anthropic":
+        claude = config.anthropic
+        return ConsistencyVerifier(
+            generator,
+            label=label,
+            samples=claude.samples,
+            concurrency=concurrency,
+            claims_per_request=claude.claims_per_request,
+            room=claude.context_tokens * CHARS_PER_TOKEN,
+        )
+    at = config.openai
+    room_tokens = min(at.context_tokens, GGUF_TOKENS) if is_local(generator) else at.context_tokens
     return LogprobOrSampling(
         generator,
         label=label,
-        top_logprobs=config.openai.top_logprobs,
-        samples=config.openai.samples,
-        concurrency=config.limits.concurrency,
-        claims_per_request=config.openai.claims_per_request,
-        room=room_tokens(config, is_local(generator)) * CHARS_PER_TOKEN,
+        top_logprobs=at.top_logprobs,
+        samples=at.samples,
+        concurrency=concurrency,
+        claims_per_request=at.claims_per_request,
+        room=room_tokens * CHARS_PER_TOKEN,
     )
-
-
-def _without_logprobs(generator: Generator, config: Config, label: str) -> ConsistencyVerifier:
-    return ConsistencyVerifier(
-        generator,
-        label=label,
-        samples=config.anthropic.samples,
-        concurrency=config.limits.concurrency,
-        claims_per_request=config.anthropic.claims_per_request,
-        room=config.anthropic.context_tokens * CHARS_PER_TOKEN,
-    )
-
-
-def room_tokens(config: Config, local: bool) -> int:
-    """Tokens of context in one request; the small model on this machine reads fewer."""
-    room = config.openai.context_tokens
-    return min(room, GGUF_TOKENS) if local else room

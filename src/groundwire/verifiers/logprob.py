@@ -1,4 +1,4 @@
-"""P(YES) from the probabilities of an answer's first token."""
+"""P(YES) from the probabilities of an answer's first token, or from repeated samples where there are none."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from enum import StrEnum
 from itertools import accumulate
 from math import exp
 
+from groundwire.budget import wilson
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm.base import Completion, Generator, TokenLogprob
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
-from groundwire.verifiers.wrappers import Fanout
+from groundwire.verifiers.prompts import PROMPT_VERSION, answers_schema, yes_no, yes_no_all
+from groundwire.verifiers.shared import Fanout, SharedRequests
 
 TOP = 20
 """Candidate tokens requested for the first position; 20 is the most that OpenAI's API returns."""
 MAX_TOKENS = 8  # room for whitespace, markup before the word, and a word of several tokens
+_TOKENS_A_CLAIM = 12  # of a shared reply: a number and an answer, quoted
+_TEMPERATURE = 1.0  # samples the model's own distribution
 MIN_SHARE = 0.5
 """Minimum share of the probability (or of the samples) on an answer; below it, the model did not answer."""
 _ROUNDING = 0.01  # tolerated excess over 1: servers compute probabilities in half precision
@@ -188,29 +191,89 @@ def numbered_answers(text: str) -> list[tuple[int, LogprobAnswer, int]]:
     return [one for one in found if times[one[0]] == 1]
 
 
-class LogprobVerifier:
-    """Verifier for servers that return logprobs: one request per query.
+def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | None:
+    """Shares of the answers with a Wilson interval; None if fewer than half of the samples are answers.
+
+    A sample that is not an answer could have been any of them, so it widens the interval on both sides.
+    """
+    counts = Counter(answer for answer in answers if answer is not None)
+    given, asked = counts.total(), len(answers)
+    if not given or given < MIN_SHARE * asked:
+        return None
+    yes, no, unsure = (counts[answer] for answer in (LogprobAnswer.YES, LogprobAnswer.NO, LogprobAnswer.UNSURE))
+    low, _ = wilson(yes, asked)
+    _, high = wilson(yes + asked - given, asked)
+    return Estimate(yes / given, no / given, unsure / given, low, high, method)
+
+
+async def sample(generator: Generator, query: Query, samples: int, method: str) -> Estimate:
+    """Judge one query by `samples` answers."""
+    completions = await generator.complete(yes_no(query), max_tokens=MAX_TOKENS, temperature=_TEMPERATURE, n=samples)
+    found = tally([parse_answer(completion.text) for completion in completions], method)
+    return found or off_topic(completions[0], method)
+
+
+class LogprobOrSampling:
+    """Logprobs if the server returns them, else samples; the estimate's `method` tells which.
 
     Args:
         label: the backend's name in `method` and in cache keys.
         top_logprobs: number of candidate tokens to request.
+        samples: answers per query where there are no logprobs.
         concurrency: maximum number of simultaneous requests.
+        claims_per_request, room: see `SharedRequests`.
+
+    After the first clear answer without logprobs they are not requested again.
     """
 
     def __init__(
-        self, generator: Generator, *, label: str = "openai", top_logprobs: int = TOP, concurrency: int = 8
+        self,
+        generator: Generator,
+        *,
+        label: str = "openai",
+        top_logprobs: int = TOP,
+        samples: int = 10,
+        concurrency: int = 8,
+        claims_per_request: int = 1,
+        room: int = 18_000,
     ) -> None:
         self.generator = generator
-        self.identity = f"{label}/logprob|{generator.name}|top={top_logprobs}|prompt={PROMPT_VERSION}"
+        settings = f"top={top_logprobs}|n={samples}|shared={claims_per_request}|prompt={PROMPT_VERSION}"
+        self.identity = f"{label}/logprob-or-sampling|{generator.name}|{settings}"
+        self._by_logprob, self._by_sampling = f"{label}/logprob", f"{label}/sampling({samples})"
         self._top = top_logprobs
-        self._method = f"{label}/logprob"
-        self._fanout = Fanout(self._judge, concurrency)
+        self._samples = samples
+        self._has_logprobs = True
+        alone = Fanout(self._judge, concurrency)
+        self._ask = SharedRequests(self._judge_together, alone, claims_per_request, room)
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        return await self._fanout(queries)
+        return await self._ask(queries)
 
     async def _judge(self, query: Query) -> Estimate:
-        return await ask(self.generator, query, self._top, self._method)
+        if self._has_logprobs:
+            try:
+                return await ask(self.generator, query, self._top, self._by_logprob)
+            except NoLogprobs:
+                self._has_logprobs = False
+        return await sample(self.generator, query, self._samples, self._by_sampling)
+
+    async def _judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
+        count = len(queries)
+        prompt, schema = yes_no_all(queries), answers_schema(count)
+        length = MAX_TOKENS + _TOKENS_A_CLAIM * count
+        if self._has_logprobs:
+            [reply] = await self.generator.complete(prompt, max_tokens=length, top_logprobs=self._top, schema=schema)
+            if reply.positions:
+                return shared_estimates(reply, count, self._by_logprob)
+            if not numbered_answers(reply.text):  # no answer at all says nothing about logprobs
+                return [None] * count
+            self._has_logprobs = False
+        replies = await self.generator.complete(
+            prompt, max_tokens=length, temperature=_TEMPERATURE, n=self._samples, schema=schema
+        )
+        given = [{number: answer for number, answer, _ in numbered_answers(r.text)} for r in replies]
+        return [tally([answers.get(number) for answers in given], self._by_sampling) for number in range(1, count + 1)]
 
     async def aclose(self) -> None:
         await self.generator.aclose()

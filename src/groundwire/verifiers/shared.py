@@ -1,18 +1,25 @@
-"""Several claims in one request: claims of an answer share a prompt and a reply where the server allows."""
+"""Requests to language models: one per claim, or several claims in one, to judge them or to assign them to sources."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
-from groundwire.errors import GroundwireError, QueryRefused
-from groundwire.types import Estimate, Query
-from groundwire.verifiers.wrappers import Fanout, failure
+from groundwire._loop import PerLoop
+from groundwire.errors import BackendError, GroundwireError, QueryRefused
+from groundwire.llm.base import Generator
+from groundwire.types import Estimate, Query, Source
+from groundwire.verifiers.prompts import assign, source_label
+from groundwire.verifiers.wrappers import failure
 
 Together = Callable[[Sequence[Query]], Awaitable[list[Estimate | None]]]
 """Judges the queries of one request; None for a query that the reply has no usable answer to."""
 
+_TOKENS_A_CLAIM = 24  # one reply line: a number and a few source ids
 CHARS_PER_TOKEN = 3
 """Rather too few: data and punctuation take more tokens than prose."""
 _LINE = re.compile(r"^[\s*#-]*(?:claim\s+)?(\d{1,6})\s*(?:[.)\]*]*:|[.)\]]+(?!\d))(.*)$", re.IGNORECASE | re.MULTILINE)
@@ -48,6 +55,86 @@ def pack(queries: Sequence[Query], size: int, room: int) -> list[list[int]]:
         else:
             packs.append([i])
     return packs
+
+
+Judge = Callable[[Query], Awaitable[Estimate]]
+Outcome = Estimate | GroundwireError
+
+_GIVE_UP = 8
+"""After as many failures without a success the rest of a call is not sent: each may take a full timeout."""
+_LEAD_SECONDS = 5.0
+"""How long queries wait for the first one of their context; a slower server gets all at once."""
+_MAX_CONTEXTS = 64
+"""Contexts remembered as cached by the server: more than it answers at the same time."""
+
+
+class Fanout:
+    """Call `judge` for every query, at most `concurrency` at a time over all callers: one request per query.
+
+    One query of each context goes first, the others wait for its answer and then hit the server's prefix
+    cache. If a query fails, only its own estimate fails; if all of a call fail, the first error is raised.
+    """
+
+    def __init__(self, judge: Judge, concurrency: int = 8) -> None:
+        self._judge = judge
+        self._gate = PerLoop(lambda: asyncio.Semaphore(concurrency))
+        self._leads = PerLoop(Leads)
+
+    async def __call__(self, queries: Sequence[Query]) -> list[Estimate]:
+        run = _Run(self._judge, self._gate.get(), self._leads.get())
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(run.one(query)) for query in queries]
+        return run.estimates([task.result() for task in tasks])
+
+
+class Leads:
+    """Lets one query per context go first; remembers the latest contexts."""
+
+    def __init__(self) -> None:
+        self._read: OrderedDict[str, asyncio.Event] = OrderedDict()
+
+    @asynccontextmanager
+    async def turn(self, context: str) -> AsyncIterator[None]:
+        first = context not in self._read
+        read = self._read.setdefault(context, asyncio.Event())
+        self._read.move_to_end(context)
+        if len(self._read) > _MAX_CONTEXTS:
+            self._read.popitem(last=False)
+        if not first:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(read.wait(), _LEAD_SECONDS)
+        try:
+            yield
+        finally:
+            read.set()  # after a failure too, or the others would wait in vain
+
+
+class _Run:
+    """One call, with its failures and successes so far."""
+
+    def __init__(self, judge: Judge, gate: asyncio.Semaphore, leads: Leads) -> None:
+        self._judge = judge
+        self._gate = gate
+        self._leads = leads
+        self._failures: list[GroundwireError] = []
+        self._successes = 0
+
+    async def one(self, query: Query) -> Outcome:
+        async with self._leads.turn(query.context), self._gate:
+            if len(self._failures) >= _GIVE_UP and not self._successes:
+                return self._failures[-1]
+            try:
+                estimate = await self._judge(query)
+            except GroundwireError as error:
+                self._failures.append(error)
+                return error
+            self._successes += 1
+            return estimate
+
+    def estimates(self, outcomes: Sequence[Outcome]) -> list[Estimate]:
+        if self._failures and not self._successes:
+            raise self._failures[0]
+        return [Estimate.failed(failure(o)) if isinstance(o, GroundwireError) else o for o in outcomes]
 
 
 class SharedRequests:
@@ -89,3 +176,39 @@ class SharedRequests:
         alone = await self._alone([queries[i] for i in left]) if left else []
         answers.update(zip(left, alone, strict=True))
         return [answer for i in range(len(queries)) if (answer := answers[i])]
+
+
+async def map_evidence(
+    generator: Generator, claims: Sequence[str], sources: Sequence[Source], *, max_chars: int = 24_000
+) -> list[list[str]]:
+    """Return for each claim the ids of the sources to check it against, in the order of `sources`.
+
+    Args:
+        max_chars: limit for all sources together in the prompt; longer ones are cut at their end.
+
+    Only existing ids are returned. A claim without a usable reply gets an empty list, as do all claims if the
+    model fails: the caller then assigns sources by rules.
+    """
+    if not claims or not sources:
+        return [[] for _ in claims]
+    room = max(200, max_chars // len(sources))
+    shown = [replace(source, text=source.text[:room]) for source in sources]
+    try:
+        [reply] = await generator.complete(assign(claims, shown), max_tokens=32 + _TOKENS_A_CLAIM * len(claims))
+    except BackendError:
+        return [[] for _ in claims]
+    return parse_mapping(reply.text, len(claims), [source.id for source in sources])
+
+
+def parse_mapping(text: str, claims: int, ids: Sequence[str]) -> list[list[str]]:
+    """Parse the reply into one list of known ids per claim; anything else in it is ignored.
+
+    >>> parse_mapping("1: S0, [S2]\\n2: -\\n3: S9", 3, ["S0", "S1", "S2"])
+    [['S0', 'S2'], [], []]
+    """
+    known = {source_label(source_id).casefold(): source_id for source_id in ids}
+    found: dict[int, set[str]] = {}
+    for number, listed in numbered_lines(text):
+        labels = (part.strip(" \t[]()\"'`*.").casefold() for part in re.split(r"[,;]", listed))
+        found.setdefault(number, set()).update(known[label] for label in labels if label in known)
+    return [[i for i in ids if i in found.get(number, ())] for number in range(1, claims + 1)]

@@ -13,16 +13,14 @@ import math
 import random
 import re
 import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from hashlib import blake2b
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from traceback import extract_tb
 from typing import Literal, TypeVar
 
-from groundwire._loop import PerLoop
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, GroundwireError, QueryRefused, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query, Verifier
@@ -120,30 +118,30 @@ Sleep = Callable[[float], Awaitable[object]]
 _RETRYABLE = ("rate_limited", "timeout")
 
 
+@dataclass(frozen=True, eq=False)
 class Timeout:
     """Limit one attempt to `seconds`."""
 
-    def __init__(self, inner: Verifier, seconds: float) -> None:
-        self._inner = inner
-        self._seconds = seconds
+    inner: Verifier
+    seconds: float
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         try:
-            async with asyncio.timeout(self._seconds):
-                return await self._inner.estimate(queries)
+            async with asyncio.timeout(self.seconds):
+                return await self.inner.estimate(queries)
         except TimeoutError as error:
-            raise BackendTimeout(f"the verifier did not answer within {self._seconds:g} s") from error
+            raise BackendTimeout(f"the verifier did not answer within {self.seconds:g} s") from error
 
 
+@dataclass(frozen=True, eq=False)
 class ThreadedVerifier:
     """Compute in a thread, so that the event loop is not blocked and a timeout takes effect."""
 
-    def __init__(self, inner: Verifier) -> None:
-        self._inner = inner
+    inner: Verifier
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         async def compute() -> list[Estimate]:
-            return await self._inner.estimate(queries)
+            return await self.inner.estimate(queries)
 
         return await asyncio.to_thread(lambda: asyncio.run(compute()))
 
@@ -273,6 +271,7 @@ class Breaker:
         self._failures, self._opened, self._last = 0, None, None
 
 
+@dataclass(frozen=True, eq=False)
 class Retry:
     """Repeat calls that failed with a retryable error, at most `retries` times.
 
@@ -284,31 +283,22 @@ class Retry:
     If only some of the queries failed, only those are repeated.
     """
 
-    def __init__(
-        self,
-        inner: Verifier,
-        retries: int,
-        *,
-        first: float = 0.5,
-        longest: float = 20.0,
-        sleep: Sleep = asyncio.sleep,
-        uniform: Callable[[], float] = random.random,
-    ) -> None:
-        self._inner = inner
-        self._retries = retries
-        self._first = first
-        self._longest = longest
-        self._sleep = sleep
-        self._uniform = uniform
+    inner: Verifier
+    retries: int
+    _: KW_ONLY
+    first: float = 0.5
+    longest: float = 20.0
+    sleep: Sleep = asyncio.sleep
+    uniform: Callable[[], float] = random.random
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         answers: dict[int, Estimate] = {}
         pending = list(range(len(queries)))
-        for attempt in range(self._retries + 1):
+        for attempt in range(self.retries + 1):
             error: GroundwireError | None = None
-            last = attempt == self._retries
+            last = attempt == self.retries
             try:
-                fresh = matched(await self._inner.estimate([queries[i] for i in pending]), len(pending))
+                fresh = matched(await self.inner.estimate([queries[i] for i in pending]), len(pending))
             except GroundwireError as caught:
                 error = caught
                 if not answers and (last or not self._waits_for(caught)):
@@ -318,15 +308,15 @@ class Retry:
                 pending = [i for i in pending if failure_code(answers[i]) in _RETRYABLE]
             if last or not pending or (error and not self._waits_for(error)):
                 break
-            await self._sleep(self._delay(attempt, error))
+            await self.sleep(self._delay(attempt, error))
         return [answers[i] for i in range(len(queries))]
 
     def _waits_for(self, error: GroundwireError) -> bool:
         wanted = error.retry_after if isinstance(error, RateLimited) else None
-        return error.retryable and (wanted or 0.0) <= self._longest
+        return error.retryable and (wanted or 0.0) <= self.longest
 
     def _delay(self, attempt: int, error: GroundwireError | None) -> float:
-        jitter = self._uniform() * min(self._longest, self._first * 2.0**attempt)
+        jitter = self.uniform() * min(self.longest, self.first * 2.0**attempt)
         wanted = error.retry_after if isinstance(error, RateLimited) else None
         return max(jitter, wanted or 0.0)
 
@@ -335,6 +325,7 @@ _log = logging.getLogger(__name__)
 _SLACK = 1e-6  # float rounding in sums and bounds of probabilities
 
 
+@dataclass(frozen=True, eq=False)
 class SafeVerifier:
     """The outermost wrapper: one valid estimate per query, whatever fails inside.
 
@@ -347,52 +338,44 @@ class SafeVerifier:
     unchecked.
     """
 
-    def __init__(
-        self,
-        inner: Verifier,
-        backend: str,
-        *,
-        metrics: Metrics | None = None,
-        details: bool = False,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._inner = inner
-        self._backend = backend
-        self._metrics = metrics
-        self._details = details
-        self._clock = clock
+    inner: Verifier
+    backend: str
+    _: KW_ONLY
+    metrics: Metrics | None = None
+    details: bool = False
+    clock: Clock = time.perf_counter
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         if not queries:
             return []
-        began = self._clock()
+        began = self.clock()
         try:
-            estimates = matched(await self._inner.estimate(queries), len(queries))
+            estimates = matched(await self.inner.estimate(queries), len(queries))
         except GroundwireError as error:
             estimates = all_failed(len(queries), error)
         except Exception as bug:  # the one place that catches everything
             estimates = all_failed(len(queries), self._reported(bug))
         estimates = [sound(estimate) for estimate in estimates]
-        self._record(estimates, self._clock() - began)
+        self._record(estimates, self.clock() - began)
         return estimates
 
     def _reported(self, bug: Exception) -> BackendError:
         """Log and convert a bug by its type and line; its message may quote a source."""
         place = extract_tb(bug.__traceback__)[-1]
         what = f"{type(bug).__name__} in {Path(place.filename).name}:{place.lineno}"
-        _log.error("%s: a bug: %s", self._backend, what, exc_info=bug if self._details else None)
+        _log.error("%s: a bug: %s", self.backend, what, exc_info=bug if self.details else None)
         return BackendError(f"the verifier failed ({what})", hint="this is a bug, please report it")
 
     def _record(self, estimates: Sequence[Estimate], seconds: float) -> None:
         failures = [estimate for estimate in estimates if estimate.error]
         if failures:
             why = failures[0].error or ""
-            shown = why if self._details else brief(why)
-            _log.warning("%s: %d of %d not checked: %s", self._backend, len(failures), len(estimates), shown)
-        if self._metrics is not None:
-            self._metrics.call(self._backend, len(estimates), seconds)
+            shown = why if self.details else brief(why)
+            _log.warning("%s: %d of %d not checked: %s", self.backend, len(failures), len(estimates), shown)
+        if self.metrics is not None:
+            self.metrics.call(self.backend, len(estimates), seconds)
             for estimate in failures:
-                self._metrics.failures(failure_code(estimate) or "error")
+                self.metrics.failures(failure_code(estimate) or "error")
 
 
 def sound(estimate: Estimate) -> Estimate:
@@ -410,6 +393,7 @@ def sound(estimate: Estimate) -> Estimate:
     return Estimate.failed(f"error: {estimate.method} returned invalid probabilities", estimate.method)
 
 
+@dataclass(slots=True, eq=False)
 class MemoizedVerifier:
     """Remember estimates in memory. Failures are not stored.
 
@@ -417,106 +401,30 @@ class MemoizedVerifier:
     digests, because the contexts of all claims together are many times as long as the sources.
     """
 
-    def __init__(self, inner: Verifier) -> None:
-        self._inner = inner
-        self._known: dict[bytes, Estimate] = {}
-        self.hits = self.misses = 0
+    inner: Verifier
+    known: dict[str, Estimate] = field(default_factory=dict)
+    hits: int = 0
+    misses: int = 0
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        keys = _keys(queries)
-        asked = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._known}
+        keys = query_keys(queries)
+        asked = {key: query for key, query in zip(keys, queries, strict=True) if key not in self.known}
         self.hits += len(queries) - len(asked)
         self.misses += len(asked)
-        fresh = await self._inner.estimate(list(asked.values())) if asked else []
+        fresh = await self.inner.estimate(list(asked.values())) if asked else []
         answers = dict(zip(asked, fresh, strict=True))
-        self._known |= {key: estimate for key, estimate in answers.items() if estimate.error is None}
-        return [self._known.get(key) or answers[key] for key in keys]
+        self.known |= {key: estimate for key, estimate in answers.items() if estimate.error is None}
+        return [self.known.get(key) or answers[key] for key in keys]
 
 
-def _keys(queries: Sequence[Query]) -> list[bytes]:
+def query_keys(queries: Sequence[Query], identity: str = "") -> list[str]:
+    """One digest per query; a context shared by many claims is hashed once."""
     contexts = {query.context: _digest(query.context) for query in queries}
-    return [_digest(f"{q.claim}\0{q.question}\0") + contexts[q.context] for q in queries]
+    return [
+        _digest("".join(map(_digest, (identity, query.claim, query.question))) + contexts[query.context])
+        for query in queries
+    ]
 
 
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
-
-
-Judge = Callable[[Query], Awaitable[Estimate]]
-Outcome = Estimate | GroundwireError
-
-_GIVE_UP = 8
-"""After as many failures without a success the rest of a call is not sent: each may take a full timeout."""
-_LEAD_SECONDS = 5.0
-"""How long queries wait for the first one of their context; a slower server gets all at once."""
-_MAX_CONTEXTS = 64
-"""Contexts remembered as cached by the server: more than it answers at the same time."""
-
-
-class Fanout:
-    """Call `judge` for every query, at most `concurrency` at a time over all callers: one request per query.
-
-    One query of each context goes first, the others wait for its answer and then hit the server's prefix
-    cache. If a query fails, only its own estimate fails; if all of a call fail, the first error is raised.
-    """
-
-    def __init__(self, judge: Judge, concurrency: int = 8) -> None:
-        self._judge = judge
-        self._gate = PerLoop(lambda: asyncio.Semaphore(concurrency))
-        self._leads = PerLoop(Leads)
-
-    async def __call__(self, queries: Sequence[Query]) -> list[Estimate]:
-        run = _Run(self._judge, self._gate.get(), self._leads.get())
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(run.one(query)) for query in queries]
-        return run.estimates([task.result() for task in tasks])
-
-
-class Leads:
-    """Lets one query per context go first; remembers the latest contexts."""
-
-    def __init__(self) -> None:
-        self._read: OrderedDict[str, asyncio.Event] = OrderedDict()
-
-    @asynccontextmanager
-    async def turn(self, context: str) -> AsyncIterator[None]:
-        first = context not in self._read
-        read = self._read.setdefault(context, asyncio.Event())
-        self._read.move_to_end(context)
-        if len(self._read) > _MAX_CONTEXTS:
-            self._read.popitem(last=False)
-        if not first:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(read.wait(), _LEAD_SECONDS)
-        try:
-            yield
-        finally:
-            read.set()  # after a failure too, or the others would wait in vain
-
-
-class _Run:
-    """One call, with its failures and successes so far."""
-
-    def __init__(self, judge: Judge, gate: asyncio.Semaphore, leads: Leads) -> None:
-        self._judge = judge
-        self._gate = gate
-        self._leads = leads
-        self._failures: list[GroundwireError] = []
-        self._successes = 0
-
-    async def one(self, query: Query) -> Outcome:
-        async with self._leads.turn(query.context), self._gate:
-            if len(self._failures) >= _GIVE_UP and not self._successes:
-                return self._failures[-1]
-            try:
-                estimate = await self._judge(query)
-            except GroundwireError as error:
-                self._failures.append(error)
-                return error
-            self._successes += 1
-            return estimate
-
-    def estimates(self, outcomes: Sequence[Outcome]) -> list[Estimate]:
-        if self._failures and not self._successes:
-            raise self._failures[0]
-        return [Estimate.failed(failure(o)) if isinstance(o, GroundwireError) else o for o in outcomes]
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, Literal, Said, said
+from groundwire.verifiers.logic.conditions import ANYONE, EVERYONE, Literal, Said, said
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.verifiers.logic.clauses import ANYONE, Literal
-from groundwire.verifiers.logic.conditions import Implication, literals, read
+from groundwire.verifiers.logic.conditions import ANYONE, Implication, Literal, literals, read
 
 TALL_IS_KIND = {Implication((Literal(ANYONE, "is tall"),), (Literal(ANYONE, "is kind"),))}
 KIND_IS_TALL = {Implication((Literal(ANYONE, "is kind"),), (Literal(ANYONE, "is tall"),))}

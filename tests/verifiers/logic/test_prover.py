@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from groundwire.text.structure import pieces
 from groundwire.types import Query
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, Literal
-from groundwire.verifiers.logic.conditions import Implication
+from groundwire.verifiers.logic.conditions import ANYONE, EVERYONE, Implication, Literal
 from groundwire.verifiers.logic.prover import conclusions, follows
 from groundwire.verifiers.rules import RULES as TABLE
 from groundwire.verifiers.rules import RuleResult, RuleVerifier, detect

@@ -21,7 +21,6 @@ from groundwire.text.document import Document, Window
 from groundwire.text.structure import MARKERS
 from groundwire.text.tokens import language_hint
 from groundwire.types import Estimate, Query, Span
-from groundwire.verifiers.lexical import LexicalVerifier
 from groundwire.verifiers.local.calibration import Calibration, Probabilities, is_clear
 from groundwire.verifiers.local.network import FOLDER, Network, Reading
 from groundwire.verifiers.local.quantities import NumberCheck, check_numbers, value_instead
@@ -53,7 +52,6 @@ class LocalVerifier:
         self.calibration = Calibration.load(folder)
         self.identity = self.calibration.name
         self._folder = folder
-        self._lexical = LexicalVerifier()
         self._network: Network | None = None
         self._lock = threading.Lock()
         self._documents: OrderedDict[str, Document] = OrderedDict()
@@ -75,7 +73,10 @@ class LocalVerifier:
         english = [i for i in range(len(queries)) if i not in set(foreign)]
         found: dict[int, Estimate] = {}
         if foreign:
-            answers = await self._lexical.estimate([queries[i] for i in foreign])
+            # Imported here: most claims are in English.
+            from groundwire.verifiers.lexical import LexicalVerifier
+
+            answers = await LexicalVerifier().estimate([queries[i] for i in foreign])
             found.update(zip(foreign, answers, strict=True))
         if english:
             answers = await asyncio.to_thread(self._judge, [queries[i] for i in english])

@@ -10,10 +10,18 @@ from functools import lru_cache
 from textwrap import shorten
 
 from groundwire.text.tokens import normalise
-from groundwire.verifiers.lexical.pieces import content_norms
-from groundwire.verifiers.lexical.tables import OPPOSITES
-from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
-from groundwire.verifiers.logic.conditions import Implication, literals, read
+from groundwire.verifiers.lexical import antonyms, content_norms
+from groundwire.verifiers.logic.conditions import (
+    ANYONE,
+    EVERYONE,
+    SMALL,
+    Implication,
+    Literal,
+    lemma,
+    literals,
+    noun,
+    read,
+)
 from groundwire.verifiers.rules import RuleLabel, RuleResult
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")
@@ -28,7 +36,7 @@ _OPPOSED = {frozenset(pair.split(":")) for pair in _PAIRS.split()}
 
 @lru_cache(maxsize=4096)
 def opposed(a: str, b: str) -> bool:
-    """Whether they say the same but for one word, and that is turned.
+    """Whether two predicates differ in one word only, and the two words are opposites.
 
     >>> opposed("is open", "is closed"), opposed("is open", "is open on Sunday")
     (True, False)
@@ -46,8 +54,8 @@ def _prefixed(a: str, b: str) -> bool:
 
 
 def _listed(a: str, b: str) -> bool:
-    theirs = OPPOSITES.get(normalise(b), frozenset())
-    return any((axis, 1 - side) in theirs for axis, side in OPPOSITES.get(normalise(a), ()))
+    theirs = antonyms().get(normalise(b), frozenset())
+    return any((row, 1 - side) in theirs for row, side in antonyms().get(normalise(a), ()))
 
 
 # Where the evidence states rules and facts, a plain claim is decided by inference.
@@ -72,7 +80,7 @@ _LIMITS = re.compile(
 )
 _NO_SUCH = re.compile(r"is (?:non|adult$|child$|minor$)")
 _UNLESS = re.compile(r"\bunless\b", re.IGNORECASE)
-# Without these, what is said is said of a kind: "Adults can …" may well have exceptions.
+# Without these words a statement is about a kind: "Adults can …" may well have exceptions.
 _OF_EACH = re.compile(
     r"\b(?:if|when|whenever|unless|as long as|provided|(?:some|any|every)(?:one|body|thing)|no one|nobody"
     r"|person|people|whoever|those|things?|impl(?:y|ies)|means?|follows|equivalent|knowing)\b",
@@ -82,7 +90,7 @@ _OF_EACH = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class InferenceStep:
-    """What a literal was concluded from: the number of the rule, and what met its condition."""
+    """How a literal was concluded: the number of the rule and the premises that met its condition."""
 
     rule: int
     premises: tuple[Literal, ...]
@@ -92,9 +100,9 @@ Known = Mapping[Literal, InferenceStep]
 
 
 def conclusions(rules: Sequence[Implication], *, about: Iterable[str] = (), backwards: bool = False) -> Known:
-    """All that follows, each with how; a literal and its opposite may both do. Empty if it is too much.
+    """Everything that follows, with how; it may contain a literal and its opposite. Empty if there are too many.
 
-    It is drawn for the things that the rules name, and for those it is asked `about`.
+    Conclusions are drawn for the things that the rules name and for those in `about`.
     """
     things = sorted({part.subject for rule in rules for part in rule.parts}.union(about) - {ANYONE})
     if sum(len(rule.parts) * (len(things) if _general(rule) else 1) for rule in rules) > _MOST_PARTS:
@@ -129,9 +137,9 @@ def _general(rule: Implication) -> bool:
 
 
 def _of_things(rule: Implication, things: Sequence[str]) -> Iterator[Implication]:
-    """A rule for each thing it may speak of. *Everyone* is one of them: what holds of whoever, holds of all.
+    """One rule for each thing it applies to, *everyone* among them.
 
-    That everyone is so, is said of those that have a name, not of "the pump".
+    A statement about everyone applies to things with a name, not to "the pump".
     """
     if not _general(rule):
         yield rule
@@ -146,7 +154,7 @@ def _of_things(rule: Implication, things: Sequence[str]) -> Iterator[Implication
 
 
 def _ways(rule: Implication, backwards: bool) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
-    """Each literal that a rule lets one conclude, with all that must be known for it."""
+    """Each literal that a rule allows to conclude, with its premises."""
     not_head = tuple(lit.opposite() for lit in rule.head)
     for at, conclusion in enumerate(rule.head):
         yield rule.body + not_head[:at] + not_head[at + 1 :], conclusion
@@ -157,7 +165,7 @@ def _ways(rule: Implication, backwards: bool) -> Iterator[tuple[tuple[Literal, .
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """The rules with the sentences they stand in, and the statements that were not understood."""
+    """The rules with their sentences, and the statements that could not be parsed."""
 
     rules: tuple[Implication, ...]
     texts: tuple[str, ...]
@@ -176,7 +184,7 @@ class _Told:
 
 
 def follows(claim: str, statements: Sequence[str]) -> RuleResult | None:
-    """What the rules among the statements make of a claim; nothing if there are none that speak of it."""
+    """The verdict of the rules among the statements on a claim; None if none of them is about it."""
     wanted = literals(claim)
     if not wanted or len(statements) > _MOST_STATEMENTS or not _governed(wanted, statements):
         return None
@@ -195,7 +203,7 @@ def follows(claim: str, statements: Sequence[str]) -> RuleResult | None:
 
 
 def _governed(wanted: Sequence[Literal], statements: Sequence[str]) -> bool:
-    """Whether some rule speaks of what is claimed. Most texts have none, and most sentences lack the word."""
+    """Whether a rule mentions what is claimed. Sentences without the predicate's word need not be parsed."""
     predicates = {lit.predicate for lit in wanted}
     words = {predicate.split()[-1][:_PREFIX] for predicate in predicates}
     return any(
@@ -207,7 +215,7 @@ def _governed(wanted: Sequence[Literal], statements: Sequence[str]) -> bool:
 
 
 def _kinds(rules: Sequence[Implication], strangers: Iterable[str]) -> list[Implication]:
-    """That the red pump is a pump."""
+    """The facts that "the red pump" is a pump and a red pump."""
     named = {part.subject for rule in rules for part in rule.parts}.union(strangers)
     things = sorted(thing for thing in named if thing.startswith("the "))
     every = {(thing, f"is {kind}") for thing in things for kind in _kinds_of(thing.split()[1:])}
@@ -231,7 +239,7 @@ def _mixed(rules: Sequence[Implication]) -> bool:
 
 
 def _excepted(lit: Literal, known: Known, told: _Told) -> bool:
-    """Whether a kind is said to be so that may have exceptions, and a rule says the opposite of others."""
+    """Whether the conclusion is about a kind, which may have exceptions, and a rule says the opposite of others."""
     by = [known[side].rule for side in (lit, lit.opposite()) if side in known]
     kinds = [at for at in by if at < len(told.texts) and _is_of_kind(told.rules[at], told.texts[at])]
     found = lit if lit in known else lit.opposite()
@@ -248,7 +256,7 @@ def _is_of_kind(rule: Implication, text: str) -> bool:
 
 
 def _turned(lit: Literal, known: Known) -> bool:
-    """Whether it is so, and its opposite by another word too."""
+    """Whether a literal is known, and so is its opposite in other words."""
     return lit in known and any(
         other.subject == lit.subject and other.holds == lit.holds and opposed(other.predicate, lit.predicate)
         for other in known
@@ -257,9 +265,9 @@ def _turned(lit: Literal, known: Known) -> bool:
 
 @lru_cache(maxsize=8)
 def _known(told: tuple[Implication, ...], strangers: frozenset[str]) -> Known:
-    """All that is known: the same for all claims about what is named.
+    """Everything that is known, the same for all claims about the things that the rules name.
 
-    `strangers` are those that only the claim names.
+    `strangers` are things that only the claim names.
     """
     rules = [*told, *_kinds(told, strangers)]
     sure = conclusions(rules, about=strangers)
@@ -272,7 +280,7 @@ def _consistent(known: Known) -> bool:
 
 
 def _decided(wanted: Sequence[Literal], known: Known, texts: Sequence[str]) -> tuple[RuleLabel, Literal, str]:
-    """The side that is to be taken, the literal that decides it, and why."""
+    """The verdict, the literal that decides it, and the reason."""
     for lit in wanted:
         if lit not in known and lit.opposite() in known:
             return "contradicted", lit, _because(lit.opposite(), known, texts, "rule")
@@ -287,7 +295,7 @@ def _decided(wanted: Sequence[Literal], known: Known, texts: Sequence[str]) -> t
 
 
 def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
-    """Whether nothing but what was read could decide it: then it is open, else only unknown."""
+    """Whether only the parsed statements could decide the claim: then it is open, otherwise unknown."""
     every = {part for rule in told.rules for part in rule.parts}
     things, predicates = {part.subject for part in every}, {part.predicate for part in every}
     governed = {part.predicate for rule in told.rules if rule.body for part in rule.parts}
@@ -307,7 +315,7 @@ def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
 
 
 def _meets_opposite(every: Iterable[Literal], known: Known) -> bool:
-    """Whether a thing is known to be the opposite of something said of it: outside, not inside."""
+    """Whether a thing is known to be the opposite of something stated about it: outside, not inside."""
     said: dict[str, set[str]] = defaultdict(set)
     for part in every:
         said[part.subject].add(part.predicate)
@@ -321,7 +329,7 @@ def _meets_opposite(every: Iterable[Literal], known: Known) -> bool:
 
 
 def _object(predicate: str) -> str:
-    """What a predicate is about, without the verb if there is more."""
+    """A predicate without its verb, if anything is left."""
     return predicate.partition(" ")[2] or predicate
 
 
@@ -332,7 +340,7 @@ def _overlap(names: Iterable[str]) -> bool:
 
 
 def _retold(lit: Literal, unread: Sequence[str]) -> bool:
-    """Whether something that was not understood says more of the matter: it may be an exception."""
+    """Whether a statement that could not be parsed is about the same matter: it may be an exception."""
     matter = content_norms(_object(lit.predicate))
     return any(matter & content_norms(s) or _LIMITS.match(s) for s in unread)
 

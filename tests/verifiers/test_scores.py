@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.errors import BackendDown
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.types import Query
-from groundwire.verifiers.direct import FLOOR, STEP, DirectVerifier, parse_score
+from groundwire.verifiers.consistency import FLOOR, STEP, merge, parse_score, scores
 
 QUERY = Query("It is so.", "The context.")
 
@@ -85,36 +84,27 @@ def test_the_reason_stands_without_number_and_label() -> None:
     assert (found.contradicted, found.reason) == (True, "the context says 67 million")
 
 
-async def test_one_score_is_known_to_a_tenth_and_never_certain() -> None:
-    [estimate] = await DirectVerifier(ScriptedGenerator(["1.0 SUPPORTED it says so"])).estimate([QUERY])
+async def test_one_score_alone_is_known_to_two_tenths_and_never_certain() -> None:
+    found = await scores(ScriptedGenerator(["1.0 SUPPORTED it says so"]), QUERY, 1)
+    estimate = merge(found, [], "m")
     assert estimate.p_yes == 1.0 - FLOOR
-    assert estimate.low == pytest.approx(1.0 - FLOOR - STEP)
+    assert estimate.low == pytest.approx(1.0 - FLOOR - 2 * STEP + FLOOR)
     assert (estimate.reason, estimate.speaks) == ("it says so", True)
 
 
 async def test_a_contradiction_is_a_no_and_silence_is_not() -> None:
     replies = ["0.0 CONTRADICTED it says 5", "0.0 NOT MENTIONED nothing about it"]
-    no, silent = await DirectVerifier(ScriptedGenerator(replies)).estimate([QUERY, QUERY])
+    no, silent = [merge(await scores(ScriptedGenerator([reply]), QUERY, 1), [], "m") for reply in replies]
     assert no.p_no > 0.9
     assert silent.p_no == 0.0
     assert (no.speaks, silent.speaks) == (True, False)
 
 
-async def test_one_score_among_nonsense_is_a_failure() -> None:
-    generator = ScriptedGenerator(["1.0", "what?", "not 0.9", "hm"])
-    [estimate] = await DirectVerifier(generator, samples=4).estimate([QUERY])
-    assert estimate.error is not None
+async def test_one_score_among_nonsense_is_none() -> None:
+    assert await scores(ScriptedGenerator(["1.0", "what?", "not 0.9", "hm"]), QUERY, 4) == []
 
 
-async def test_more_scores_give_an_interval_of_their_mean() -> None:
+async def test_more_scores_are_sampled_and_those_without_a_number_left_out() -> None:
     generator = ScriptedGenerator(["0.4", "0.6", "what?", "0.5"])
-    [estimate] = await DirectVerifier(generator, samples=4).estimate([QUERY])
-    assert estimate.p_yes == pytest.approx(0.5)
-    assert 0.35 < estimate.low < 0.5 < estimate.high < 0.65
+    assert [one.support for one in await scores(generator, QUERY, 4)] == [0.4, 0.6, 0.5]
     assert generator.calls[0].temperature > 0
-
-
-@pytest.mark.spec("SPEC-08.43")
-async def test_nonsense_is_a_failure_of_its_claim_alone() -> None:
-    estimates = await DirectVerifier(ScriptedGenerator(["?", BackendDown("gone"), "0.5"])).estimate([QUERY] * 3)
-    assert [e.error is None for e in estimates] == [False, False, True]
