@@ -12,7 +12,7 @@ from groundwire._loop import run
 from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
 from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.registry import DETECTORS
-from groundwire.detectors.scoring import linguistic_signals, score
+from groundwire.detectors.wording import linguistic_signals, score
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from groundwire.detectors.scoring import HistoryEvidence, KBEvidence, Signal
+from groundwire.detectors.wording import HistoryEvidence, KBEvidence, Signal
 from groundwire.errors import InputError
 from groundwire.types import Action, ActionKind, Flag, HallucinationType, Mention, Segment, TimeExpression, Triple, Turn
 
