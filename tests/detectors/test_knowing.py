@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.detectors.entities import nonexistence_confidence
-from groundwire.detectors.facts import fabrication_confidence
+from groundwire.detectors.facts import fabrication_confidence, nonexistence_confidence
 from groundwire.detectors.registry import detect
 from groundwire.openie.lexicon import mentions
 from groundwire.stores.knowledge_base import Knowledge

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.config import EvidenceWeights
-from groundwire.detectors.scoring import (
+from groundwire.detectors.wording import (
     HistoryEvidence,
     KBEvidence,
     Signal,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.detectors.scoring import SignalKind, linguistic_signals
+from groundwire.detectors.wording import SignalKind, linguistic_signals
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tests.detecting import context_of
 
 from groundwire import Config, Groundwire
-from groundwire.detectors.unsupported import detect_unsupported_claims
+from groundwire.detectors.wording import detect_unsupported_claims
 from groundwire.types import Estimate, Flag, HallucinationType, Query, Verifier
 
 

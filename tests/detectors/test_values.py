@@ -7,7 +7,7 @@ from datetime import date, datetime
 import pytest
 
 from groundwire.detectors.context import KBSnapshot
-from groundwire.detectors.values import Comparison, compare, replacement
+from groundwire.detectors.kb_lookup import Comparison, compare, replacement
 from groundwire.types import Entity, Value, ValueKind
 
 NOW = datetime(2026, 6, 15)  # a Monday

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import classify_sentence
-from groundwire.claims.markup import PlainText, strip_markup
+from groundwire.claims.markup import strip_markup
 from groundwire.openie.lexicon import is_person, may_be_person, mentions, normal
 from groundwire.openie.parser import triples
 from groundwire.openie.tense import times
@@ -31,7 +31,6 @@ from groundwire.types import (
     MentionKind,
     Segment,
     Source,
-    Span,
     TimeExpression,
     Triple,
     Turn,
@@ -98,18 +97,15 @@ _MAX_LINES = 400
 
 def snapshot_text(known: KBSnapshot, today: date) -> str:
     """Render the attributes and facts that are valid today as evidence text, one per line."""
-    lines = list(dict.fromkeys(_lines(known, today)))[:_MAX_LINES]
-    return "\n".join(lines)
-
-
-def _lines(known: KBSnapshot, today: date) -> Iterator[str]:
+    lines: dict[str, None] = {}
     for match in known.matches.values():
         for attribute in match.entity.attributes:
             if attribute.holds_on(today):
-                yield f"{match.entity.name}'s {attribute.name} is {attribute.value.text}."
+                lines[f"{match.entity.name}'s {attribute.name} is {attribute.value.text}."] = None
         for fact in known.facts.get(match.entity.id, ()):
             if fact.confidence >= _MIN_CONFIDENCE and fact.status in (FactStatus.VERIFIED, FactStatus.ASSERTED):
-                yield _fact_sentence(fact)
+                lines[_fact_sentence(fact)] = None
+    return "\n".join(list(lines)[:_MAX_LINES])
 
 
 def _fact_sentence(fact: Fact) -> str:
@@ -180,40 +176,33 @@ def segment_response(response: str, now: datetime, named: Sequence[str] = ()) ->
 
 def _sentences(response: str) -> Iterator[_PlainSentence]:
     for block in blocks(response):
-        if block.kind is BlockKind.CODE:
-            continue
         if block.kind in (BlockKind.ROW, BlockKind.HEADER):
             yield from _row(response, block)
-            continue
-        prose = strip_markup(response, block.lines)
-        for span in sentences(prose.text):
-            yield from _sentence(prose, span, heading=block.kind is BlockKind.HEADING)
+        elif block.kind is not BlockKind.CODE:
+            prose = strip_markup(response, block.lines)
+            for span in sentences(prose.text):
+                text, place = prose.text[span.start : span.end], prose.span(span.start, span.end)
+                if any(map(str.isalnum, text)):
+                    kind = classify_sentence(text, heading=block.kind is BlockKind.HEADING)
+                    at, assertive = prose.at[span.start : span.end], kind is ClaimKind.ASSERTION
+                    yield _PlainSentence(text, place.start, place.end, at, assertive)
 
 
 def _row(response: str, block: Block) -> Iterator[_PlainSentence]:
     """A table row states of its first cell one triple per further column."""
     cells = [(cell.start, cell.end) for cell in block.lines if response[cell.start : cell.end].strip()]
-    if block.kind is BlockKind.ROW and cells and len(block.lines) == len(cells):
-        start, end = cells[0][0], cells[-1][1]
-        said = tuple(_row_triples(response, cells, block.header))
-        yield _PlainSentence(response[start:end], start, end, range(start, end), assertive=True, row=said)
-
-
-def _row_triples(response: str, cells: Sequence[tuple[int, int]], header: Sequence[str]) -> Iterator[Triple]:
-    who = cells[0]
-    for column, cell in zip(header[1:], cells[1:], strict=False):
-        if column.strip():
-            subject, what = response[slice(*who)], response[slice(*cell)]
-            yield Triple(subject, normal(column), what, who[0], cell[1], who, cell, text=response[who[0] : cell[1]])
-
-
-def _sentence(prose: PlainText, span: Span, *, heading: bool) -> Iterator[_PlainSentence]:
-    text = prose.text[span.start : span.end]
-    if not any(map(str.isalnum, text)):
+    if block.kind is not BlockKind.ROW or not cells or len(block.lines) != len(cells):
         return
-    place = prose.span(span.start, span.end)
-    kind = classify_sentence(text, heading=heading)
-    yield _PlainSentence(text, place.start, place.end, prose.at[span.start : span.end], kind is ClaimKind.ASSERTION)
+    who, start, end = cells[0], cells[0][0], cells[-1][1]
+    said = tuple(
+        Triple(
+            response[slice(*who)], normal(column), response[slice(*cell)], start, cell[1], who, cell,
+            text=response[start : cell[1]],
+        )
+        for column, cell in zip(block.header[1:], cells[1:], strict=False)
+        if column.strip()
+    )  # fmt: skip
+    yield _PlainSentence(response[start:end], start, end, range(start, end), assertive=True, row=said)
 
 
 def _claims(sentence: _PlainSentence) -> tuple[Triple, ...]:
@@ -245,10 +234,9 @@ class _Antecedents:
         low = pronoun.lower()
         if low in _IT:
             return next(iter(self.things), "")
-        return next(iter(self.people), "") or self._only_name() if low in _PEOPLE else ""
-
-    def _only_name(self) -> str:
-        """If no name is known to be a person's, the only subject so far that could be one."""
+        if low not in _PEOPLE or self.people:
+            return self.people[0] if low in _PEOPLE else ""
+        # no name is known to be a person's: the only subject so far, if it could be one
         return self.things[0] if len(self.things) == 1 and may_be_person(self.things[0]) else ""
 
     def after(self, claims: Sequence[Triple], mentioned: Sequence[Mention]) -> _Antecedents:
@@ -257,11 +245,8 @@ class _Antecedents:
         full = [name for name in subjects if " " in name and _may_be_antecedent(name)]  # a person, for all we know
         people = dict.fromkeys([*full, *(name for name in [*subjects, *names] if is_person(name))])
         things = dict.fromkeys(name for name in subjects if not is_person(name))
-        return _Antecedents(_prepend(people, self.people), _prepend(things, self.things))
-
-
-def _prepend(fresh: dict[str, None], before: tuple[str, ...]) -> tuple[str, ...]:
-    return (*fresh, *(name for name in before if name not in fresh))[:10]
+        lists = ({**people, **dict.fromkeys(self.people)}, {**things, **dict.fromkeys(self.things)})
+        return _Antecedents(*(tuple(names)[:10] for names in lists))
 
 
 def _resolved(
@@ -270,7 +255,11 @@ def _resolved(
     """Resolve the pronouns of a sentence from the sentences before it."""
     known: tuple[Triple, ...] = ()
     for claim in claims:
-        known += (_with_antecedent(claim, _antecedents_at(claim, known, mentioned, antecedents)),)
+        if claim.subject.lower() in _PERSONAL:
+            meant = _antecedents_at(claim, known, mentioned, antecedents).meant(claim.subject)
+            known += (replace(claim, subject=meant or claim.subject),)
+        else:
+            known += (claim,)
     named = tuple(
         replace(m, resolved=antecedents.meant(m.text)) if m.kind is MentionKind.PRONOUN else m for m in mentioned
     )
@@ -287,10 +276,10 @@ def _antecedents_at(
     """
     at = claim.subject_span[0]
     earlier = [c for c in before if c.end <= at and c.subject.lower() not in _PERSONAL]
-    if claim.subject.lower() not in _PERSONAL or not earlier:
+    if not earlier:
         return antecedents
     spans = {c.subject_span for c in earlier}
-    others = [c.object for c in earlier if not _is_figure(c.object)]
+    others = [c.object for c in earlier if not (dates(c.object) or numbers(c.object) or weekdays(c.object))]
     subject = earlier[0].subject
     if claim.subject.lower() in _IT:
         sure = len(spans) == 1 and not others and not is_person(subject)
@@ -302,16 +291,6 @@ def _antecedents_at(
 
 def _may_be_antecedent(name: str) -> bool:
     return is_person(name) or (may_be_person(name) and not is_place(name))
-
-
-def _is_figure(said: str) -> bool:
-    return bool(dates(said) or numbers(said) or weekdays(said))
-
-
-def _with_antecedent(claim: Triple, antecedents: _Antecedents) -> Triple:
-    if claim.subject.lower() not in _PERSONAL:
-        return claim
-    return replace(claim, subject=antecedents.meant(claim.subject) or claim.subject)
 
 
 MAX_TURNS = 200

@@ -29,7 +29,7 @@ from groundwire.detectors.statements import (
 )
 from groundwire.detectors.temporal import lives_across
 from groundwire.text.tokens import content_words
-from groundwire.types import ContradictionType, Flag, HallucinationType, Query, Segment
+from groundwire.types import ContradictionType, Flag, HallucinationType, Query
 
 CONTRADICTS = 0.6
 """P(no) from which the verifier's answer counts as a contradiction."""
@@ -59,7 +59,8 @@ async def detect_history_contradictions(context: DetectionContext) -> list[Flag]
         return []
     flags: list[Flag] = []
     undecided: list[tuple[Utterance, Utterance, float]] = []
-    for clause in islice((clause for piece in context.segments for clause in _asserted_clauses(piece)), _MAX_CLAUSES):
+    stated = (s for s in context.segments if s.assertive and not _REVISES.search(s.text))  # without announced changes
+    for clause in islice((u for piece in stated for u in utterances(piece.text, piece.start)), _MAX_CLAUSES):
         contradiction, ask = _compare_with_history(clause, priors)
         if contradiction:
             flags.append(contradiction)
@@ -68,12 +69,6 @@ async def detect_history_contradictions(context: DetectionContext) -> list[Flag]
     flags += await _ask_verifier(context, undecided[:_MAX_QUERIES])
     flags += _out_of_order(context)
     return sorted({(f.start, f.end): f for f in reversed(flags)}.values(), key=lambda flag: flag.start)
-
-
-def _asserted_clauses(piece: Segment) -> Iterator[Utterance]:
-    """The clauses of an assertive sentence, unless it announces a change."""
-    if piece.assertive and not _REVISES.search(piece.text):
-        yield from utterances(piece.text, piece.start)
 
 
 def _established(context: DetectionContext) -> Iterator[Utterance]:
@@ -89,17 +84,10 @@ def _established(context: DetectionContext) -> Iterator[Utterance]:
                 continue
             firm = piece.assertive or (bool(asks) and not piece.text.rstrip().endswith("?"))
             for clause in utterances(piece.text, turn=turn.id, binding=firm, by_user=by_user):
-                made.append(_with_inherited_frame(clause, made))
+                bare = not clause.frame and clause.values
+                revised = next((u for u in reversed(made) if _kinds(clause) & _kinds(u)), None) if bare else None
+                made.append(replace(clause, frame=revised.frame) if revised else clause)
     yield from reversed(made)
-
-
-def _with_inherited_frame(clause: Utterance, before: Sequence[Utterance]) -> Utterance:
-    if clause.frame or not clause.values:
-        return clause
-    for earlier in reversed(before):
-        if _kinds(clause) & _kinds(earlier):
-            return replace(clause, frame=earlier.frame)
-    return clause
 
 
 def _compare_with_history(

@@ -60,6 +60,7 @@ _SKIPPED = word_set("the also both currently actually really very quite of do do
 _SAME_FORM = {"are": "is", "were": "was", "have": "has"}
 _QUANTITIES = {"every": "all every each both", "none": "no none", "some": "some several many most few one"}
 _OPPOSED = {normalise(verb): frozenset(map(normalise, opposites)) for verb, opposites in OPPOSED_VERBS.items()}
+_NOUNS = (Tag.WORD, Tag.NAME, Tag.NUMBER, Tag.POSSESSIVE)
 _PLACING = word_set("at on in by from to until")
 _PERSONAL = word_set("it he she they")
 _UNCLEAR = word_set("i you we this that these those who which what one someone anyone they a an")
@@ -168,27 +169,20 @@ def _between(context: DetectionContext, stated: Sequence[Segment]) -> Iterator[F
     headings = [(match.start(), match[0].strip()) for match in _HEADING.finditer(context.response)]
     for a, b in combinations(found, 2):
         how = exclusion(a, b)
-        if how and not _in_different_scopes(context.response, headings, a.start, b.start):
+        one, two = (_scope(context.response, headings, t.start) for t in (a, b)) if how else (("", ""), ("", ""))
+        if how and one[0] == two[0] and not (one[1] and two[1] and one[1] != two[1]):
             confidence, why = _RATED[how]
             kind, end = HallucinationType.LOGICAL_INCONSISTENCY, b.start + len(b.text)
             evidence = f"'{a.text}' vs '{b.text}'"
             yield Flag(kind, a.start, end, context.response[a.start : end], confidence, why, evidence)
 
 
-def _in_different_scopes(response: str, headings: list[tuple[int, str]], one: int, two: int) -> bool:
-    """True if the offsets are under different headings or labels ("Winter:")."""
-    above, over = _heading(headings, one), _heading(headings, two)
-    return _label(response, one) != _label(response, two) or bool(above and over and above != over)
-
-
-def _label(response: str, at: int) -> str:
-    found = _LABEL.search(response[max(0, at - 60) : at].rpartition("\n")[2])
-    return found[1].strip("-*_• \t").lower() if found else ""
-
-
-def _heading(headings: list[tuple[int, str]], at: int) -> str:
+def _scope(response: str, headings: list[tuple[int, str]], at: int) -> tuple[str, str]:
+    """The label ("Winter:") and the heading above an offset; under different ones it is about other things."""
+    label = _LABEL.search(response[max(0, at - 60) : at].rpartition("\n")[2])
     before = bisect_left(headings, (at, ""))
-    return headings[before - 1][1] if before else ""
+    heading = headings[before - 1][1] if before else ""
+    return label[1].strip("-*_• \t").lower() if label else "", heading
 
 
 def templates(text: str, offset: int = 0, claims: Sequence[Triple] = ()) -> Iterator[Template]:
@@ -217,13 +211,8 @@ def templates(text: str, offset: int = 0, claims: Sequence[Triple] = ()) -> Iter
 def _template(start: int, text: str, quantity: str, parts: Sequence[Token], resolved: tuple[str, ...]) -> Template:
     verb = _verb(parts)
     values = tuple(value for value in _values(text, parts) if verb and value.start >= verb.end)
-    words = tuple(
-        _form(token)
-        for token in parts
-        if token.low not in _SKIPPED
-        and token.tag is not Tag.NOT
-        and not any(value.start <= token.start < value.end for value in values)
-    )
+    rest = [token for token in parts if not any(value.start <= token.start < value.end for value in values)]
+    words = tuple(_form(token) for token in rest if token.low not in _SKIPPED and token.tag is not Tag.NOT)
     denied = any(token.tag is Tag.NOT or token.low.endswith("n't") for token in parts)
     words = (*resolved, *words[1:]) if resolved else words
     return Template(start, text, words, quantity, denied, values, _is_standing(verb, parts))
@@ -276,19 +265,15 @@ def _values(text: str, parts: Sequence[Token]) -> Iterator[StatedValue]:
     for value in stated_values(text):
         before = [token for token in parts if token.end <= value.start]
         clock = value.kind == "clock"
-        if not value.number or clock or (before and _measures(before[-1]) and not _NAME.match(text, value.end)):
+        # a number may identify something instead: "at 5 Main Street", "on page 5"
+        measures = before and before[-1].tag not in _NOUNS and before[-1].low not in _PLACING
+        if not value.number or clock or (measures and not _NAME.match(text, value.end)):
             yield value
     yield from named_value(text)
     said = [token for token in parts if token.tag not in (Tag.NOT, Tag.ADVERB)]
     if len(said) > 2 and parts[-1].low in EXCLUSIVE and said[-2].low in BE:
         axis, side = EXCLUSIVE[parts[-1].low]
         yield StatedValue(f"{_PROPERTY} {axis}", parts[-1].text, parts[-1].start, parts[-1].end, choice=side)
-
-
-def _measures(before: Token) -> bool:
-    """False for a number that identifies something: "at 5 Main Street", "on page 5"."""
-    nouns = (Tag.WORD, Tag.NAME, Tag.NUMBER, Tag.POSSESSIVE)
-    return before.tag not in nouns and before.low not in _PLACING
 
 
 def _form(token: Token) -> str:
@@ -338,11 +323,7 @@ def _quantities_exclude(a: Template, b: Template) -> bool:
         return b.quantity == "some" and not b.denied and b.words[: len(a.words)] == a.words
     if b.quantity == "none" and not b.denied:
         return a.words == b.words
-    opposed = _is_opposed(a.words, b.words)
+    differing = [(x, y) for x, y in zip(a.words, b.words, strict=False) if x != y]
+    one_verb = len(a.words) == len(b.words) and len(differing) == 1
+    opposed = one_verb and differing[0][1] in _OPPOSED.get(differing[0][0], ())
     return b.denied != opposed and (b.quantity in ("", "some") or not b.denied) and (opposed or a.words == b.words)
-
-
-def _is_opposed(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """True if the words are equal but for one verb and its opposite."""
-    differing = [(x, y) for x, y in zip(a, b, strict=False) if x != y] if len(a) == len(b) else []
-    return len(differing) == 1 and differing[0][1] in _OPPOSED.get(differing[0][0], ())

@@ -15,14 +15,17 @@ from time import perf_counter
 
 from groundwire.config import DetectorsConfig
 from groundwire.detectors.context import DetectionContext, Dialogue, read_dialogue, segment_response, snapshot_text
-from groundwire.detectors.entities import detect_nonexistent_entities
-from groundwire.detectors.facts import detect_fabricated_facts, detect_kb_contradictions, detect_wrong_attributes
+from groundwire.detectors.facts import (
+    detect_fabricated_facts,
+    detect_kb_contradictions,
+    detect_nonexistent_entities,
+    detect_wrong_attributes,
+)
 from groundwire.detectors.history import detect_history_contradictions
 from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.logic import detect_logical_inconsistencies
-from groundwire.detectors.scoring import with_scores
 from groundwire.detectors.temporal import detect_temporal_errors
-from groundwire.detectors.unsupported import detect_unsupported_claims
+from groundwire.detectors.wording import detect_unsupported_claims, with_scores
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator
 from groundwire.openie.parser import extract_with_model
@@ -51,7 +54,7 @@ async def detect(
     verifier: Verifier | None = None,
     generator: Generator | None = None,
 ) -> Detection:
-    """Run the enabled detectors on a case and return their flags, merge_overlapping and in text order.
+    """Run the enabled detectors on a case and return their flags, overlapping ones merged, in text order.
 
     A failing knowledge base, verifier or model is reported in `Detection.errors`; it does not raise.
 
@@ -64,16 +67,31 @@ async def detect(
     begun = perf_counter()
     chosen = settings or DetectorsConfig()
     context, errors = await _build_context(case, chosen, verifier, generator)
-    skipped = {name: why for name in DETECTORS if (why := _skip_reason(name, chosen, context, case))}
+    skipped = {}
+    for name in DETECTORS:
+        if not getattr(chosen.enabled, name):
+            skipped[name] = "off"
+        elif name in _NEEDS_KNOWLEDGE and context.known is None:
+            skipped[name] = "no knowledge base" if case.kb is None else "the knowledge base failed"
+        elif name in _NEEDS_HISTORY and not context.dialogue.turns:
+            skipped[name] = "no history"
     active = [name for name in DETECTORS if name not in skipped]
-    results = await asyncio.gather(*(_run(name, context) for name in active))
-    flags = [_weighted(flag, chosen, name) for name, (found, _) in zip(active, results, strict=True) for flag in found]
-    errors += [error for _, error in results if error]
+    results = await asyncio.gather(*(DETECTORS[name](context) for name in active), return_exceptions=True)
+    flags: list[Flag] = []
+    for name, found in zip(active, results, strict=True):
+        if isinstance(found, GroundwireError):
+            errors.append(f"{name}: {found}")
+        elif isinstance(found, BaseException):
+            raise found
+        else:
+            weight: float = getattr(chosen.weights, name)
+            flags += [replace(flag, confidence=min(1.0, flag.confidence * weight)) for flag in found]
     certain = [flag for flag in merge_overlapping(flags) if flag.confidence >= chosen.detection_threshold]
+    mentioned = (m for piece in context.segments for m in piece.mentions if m.kind is not MentionKind.PRONOUN)
     return Detection(
         flags=tuple(with_scores(certain, context.segments, chosen.evidence_weights)),
         segments=context.segments,
-        entities_verified=_entities(context),
+        entities_verified=len({m.text.casefold() for m in mentioned}) if context.known is not None else 0,
         claims_checked=sum(len(piece.claims) for piece in context.segments),
         seconds=perf_counter() - begun,
         known=snapshot_text(context.known, context.now.date()) if context.known else "",
@@ -100,56 +118,27 @@ async def _build_context(
     case: Case, settings: DetectorsConfig, verifier: Verifier | None, generator: Generator | None
 ) -> tuple[DetectionContext, list[str]]:
     now = (case.now or datetime.now(UTC)).replace(tzinfo=None)
-    dialogue, segments = await asyncio.to_thread(_segmented, case, now)
-    errors = []
+
+    def read() -> tuple[Dialogue, tuple[Segment, ...]]:
+        dialogue = read_dialogue(case.history, now)
+        return dialogue, segment_response(case.response, now, dialogue.names)
+
+    dialogue, segments = await asyncio.to_thread(read)
+    errors, known, left = [], None, settings.max_claims
     if settings.extractor == "llm":
         segments, error = await extract_with_model(generator, segments)
-        errors.append(error)
-    segments, known = _limited(segments, settings.max_claims), None
-    try:  # in a thread, since database access would block the event loop
-        known = (
-            await asyncio.to_thread(fetch_snapshot, case.kb, segments, dialogue.names) if case.kb is not None else None
-        )
-    except (GroundwireError, OSError) as error:
-        errors.append(f"knowledge base: {error}")
-    context = DetectionContext(case.response, segments, now, dialogue, known, case.sources, case.question, verifier)
-    return context, [error for error in errors if error]
-
-
-def _segmented(case: Case, now: datetime) -> tuple[Dialogue, tuple[Segment, ...]]:
-    dialogue = read_dialogue(case.history, now)
-    return dialogue, segment_response(case.response, now, dialogue.names)
-
-
-def _limited(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:
-    """Keep the first `most` claims of the response."""
-    left, result = most, []
+        errors += [error] if error else []
+    limited = []  # to the first claims of the response
     for piece in segments:
-        result.append(replace(piece, claims=piece.claims[: max(0, left)]))
+        limited.append(replace(piece, claims=piece.claims[: max(0, left)]))
         left -= len(piece.claims)
-    return tuple(result)
-
-
-def _skip_reason(name: str, settings: DetectorsConfig, context: DetectionContext, case: Case) -> str:
-    if not getattr(settings.enabled, name):
-        return "off"
-    if name in _NEEDS_KNOWLEDGE and context.known is None:
-        return "no knowledge base" if case.kb is None else "the knowledge base failed"
-    if name in _NEEDS_HISTORY and not context.dialogue.turns:
-        return "no history"
-    return ""
-
-
-async def _run(name: str, context: DetectionContext) -> tuple[list[Flag], str]:
-    try:
-        return await DETECTORS[name](context), ""
-    except GroundwireError as error:
-        return [], f"{name}: {error}"
-
-
-def _weighted(flag: Flag, settings: DetectorsConfig, name: str) -> Flag:
-    weight: float = getattr(settings.weights, name)
-    return replace(flag, confidence=min(1.0, flag.confidence * weight))
+    if case.kb is not None:
+        try:  # in a thread, since database access would block the event loop
+            known = await asyncio.to_thread(fetch_snapshot, case.kb, limited, dialogue.names)
+        except (GroundwireError, OSError) as failure:
+            errors.append(f"knowledge base: {failure}")
+    rest = (dialogue, known, case.sources, case.question, verifier)
+    return DetectionContext(case.response, tuple(limited), now, *rest), errors
 
 
 def merge_overlapping(flags: Sequence[Flag]) -> list[Flag]:
@@ -162,8 +151,13 @@ def merge_overlapping(flags: Sequence[Flag]) -> list[Flag]:
         at = next((i for i, other in enumerate(merged) if _overlap(flag, other)), -1)
         if at < 0:
             merged.append(flag)
-        else:
-            merged[at] = _with_evidence(merged[at], flag)
+            continue
+        first = merged[at]
+        also = (("also", f"{flag.type.value}: {flag.evidence or flag.suggestion}"),)
+        merged[at] = replace(first, related=tuple(dict.fromkeys((*first.related, *flag.related, *also))))
+        if flag.correction and not first.correction:
+            fix = first.fix or flag.fix
+            merged[at] = replace(merged[at], correction=flag.correction, fix=fix, source=flag.source)
     return sorted(merged, key=lambda f: (f.start, f.end))
 
 
@@ -172,19 +166,3 @@ def _overlap(a: Flag, b: Flag) -> bool:
     if a.fix and b.fix and (a.fix[1] <= b.fix[0] or b.fix[1] <= a.fix[0]):
         return False
     return a.start < b.end and b.start < a.end
-
-
-def _with_evidence(flag: Flag, dropped: Flag) -> Flag:
-    also = (("also", f"{dropped.type.value}: {dropped.evidence or dropped.suggestion}"),)
-    related = tuple(dict.fromkeys((*flag.related, *dropped.related, *also)))
-    fix = flag.fix or (dropped.fix if dropped.correction else None)
-    if flag.correction or not dropped.correction:
-        return replace(flag, related=related)
-    return replace(flag, related=related, correction=dropped.correction, fix=fix, source=dropped.source)
-
-
-def _entities(context: DetectionContext) -> int:
-    names = {
-        m.text.casefold() for piece in context.segments for m in piece.mentions if m.kind is not MentionKind.PRONOUN
-    }
-    return len(names) if context.known is not None else 0

@@ -81,19 +81,17 @@ def clauses(text: str) -> Iterator[tuple[int, str]]:
     if len(text) > _MAX_CHARS:
         return
     begin = 0
-    cuts = [match.start() for match in CLAUSE_EDGE.finditer(text) if _parts(text, match)]
+    cuts = []
+    for match in CLAUSE_EDGE.finditer(text):
+        rest = text[match.end() :]  # the mark may belong to a number or an abbreviation
+        if rest.strip(" .!?)\"”'’") and not (match[0] in ".:" and rest[:1].strip()):
+            cuts.append(match.start())
     for cut in (*cuts, len(text)):
         piece = text[begin:cut]
         left = len(piece) - len(piece.lstrip(" ,;:.–—"))
         if len(piece.split()) >= _MIN_WORDS:
             yield begin + left, piece[left:].rstrip()
         begin = cut
-
-
-def _parts(text: str, match: re.Match[str]) -> bool:
-    """True unless the mark belongs to a number or an abbreviation."""
-    rest = text[match.end() :]
-    return bool(rest.strip(" .!?)\"”'’")) and not (match[0] in ".:" and rest[:1].strip())
 
 
 def stated_values(text: str) -> Iterator[StatedValue]:
@@ -108,17 +106,13 @@ def stated_values(text: str) -> Iterator[StatedValue]:
         yield StatedValue("date", text[date.start : date.end], date.start, date.end, date=date)
     for number in numbers.numbers(text):
         if number.kind != "ordinal" and all(number.end <= a or b <= number.start for a, b in taken):
-            kind = number.unit or f"count {_counted(text, number.end)}"
+            following = words(text[number.end : number.end + 40])[:2]  # what a bare number counts
+            counted = next((word.norm for word in following if not word.is_stop), "")
+            kind = number.unit or f"count {counted}"
             shown = text[number.start : number.end]
             if shown.count(".") == 1:  # the full stop of the sentence, not of "a.m."
                 shown = shown.removesuffix(".")
             yield StatedValue(kind, shown, number.start, number.start + len(shown), number=number)
-
-
-def _counted(text: str, end: int) -> str:
-    """The content word after a bare number, which says what is counted."""
-    following = words(text[end : end + 40])
-    return next((word.norm for word in following[:2] if not word.is_stop), "")
 
 
 def _frame(text: str, values: Sequence[StatedValue]) -> frozenset[str]:
@@ -140,20 +134,19 @@ def similarity(a: Utterance, b: Utterance) -> float:
     >>> similarity(one, two)
     1.0
     """
-    if a.frame.isdisjoint(b.frame) or _other_subject(a, b):
+    one, other = _subjects(a), _subjects(b)
+    differ = bool(one - other - b.frame) and bool(other - one - a.frame)
+    if a.frame.isdisjoint(b.frame) or (one and other and differ):
         return 0.0
     mine, theirs = _count_shared(a.frame, b.frame), _count_shared(b.frame, a.frame)
     smaller = mine if len(a.frame) <= len(b.frame) else theirs
     contained = smaller / min(len(a.frame), len(b.frame))
     shared = (mine + theirs) / (len(a.frame) + len(b.frame))
     lexical = (contained + shared) / 2
-    return max(lexical, _SAME_MATTER + (1 - _SAME_MATTER) * shared) if _same_matter(a, b) else lexical
-
-
-def _same_matter(a: Utterance, b: Utterance) -> bool:
-    """True if they share subject and predicate: "The engine is quiet", "The engine is loud"."""
-    mine, theirs = ({(content_words(c.subject), c.predicate) for c in one.claims} for one in (a, b))
-    return any(subject for subject, _ in mine & theirs)
+    # "The engine is quiet", "The engine is loud": the same subject and predicate
+    said, told = ({(content_words(c.subject), c.predicate) for c in u.claims} for u in (a, b))
+    same_matter = any(subject for subject, _ in said & told)
+    return max(lexical, _SAME_MATTER + (1 - _SAME_MATTER) * shared) if same_matter else lexical
 
 
 def nested(a: Utterance, b: Utterance) -> bool:
@@ -166,13 +159,6 @@ def _count_shared(frame: frozenset[str], other: frozenset[str]) -> int:
     """How many words of a frame occur in the other one."""
     best = (max((alike(word, theirs) for theirs in other), default=0.0) for word in frame)
     return sum(score >= _SAME_WORD for score in best)
-
-
-def _other_subject(a: Utterance, b: Utterance) -> bool:
-    mine, theirs = _subjects(a), _subjects(b)
-    if not mine or not theirs:
-        return False
-    return bool(mine - theirs - b.frame) and bool(theirs - mine - a.frame)
 
 
 def _subjects(utterance: Utterance) -> frozenset[str]:

@@ -54,65 +54,46 @@ async def detect_temporal_errors(context: DetectionContext) -> list[Flag]:
     for segment in context.segments:
         if segment.assertive and len(segment.text) <= _MAX_CHARS:
             flags += _before_itself(segment)
-            flags += _in_segment(segment, context.now)
+            flags += [flag for time in segment.times if (flag := _impossible_time(segment, time, context.now))]
+            flags += _relative_against_year(segment)
+            if len(segment.times) > 1 and not _ERA.search(segment.text):
+                flags += _wrong_order(segment)
     flags += lives_across(context.segments, ORDER)
-    return _without_quotations(sorted(set(flags), key=lambda flag: flag.start), context)
-
-
-def _in_segment(segment: Segment, now: datetime) -> Iterator[Flag]:
-    for time in segment.times:
-        flag = _no_such_date(segment, time) or _impossible_year(segment, time, now)
-        flag = flag or _future_as_past(segment, time, now)
-        if flag is not None:
-            yield flag
-    yield from _relative_against_year(segment)
-    if len(segment.times) > 1 and not _ERA.search(segment.text):
-        yield from _wrong_order(segment)
+    quoted = [match.span() for match in _QUOTES.finditer(context.response)]
+    said = " ".join(" ".join(source.text.split()) for source in context.sources)
+    return [
+        flag
+        for flag in sorted(set(flags), key=lambda flag: flag.start)
+        if not any(start <= flag.start and flag.end <= end for start, end in quoted)
+        and not (said and " ".join(flag.content.split()) in said)
+    ]
 
 
 def _flag(segment: Segment, start: int, end: int, confidence: float, suggestion: str, evidence: str = "") -> Flag:
     return make_flag(HallucinationType.TEMPORAL_ERROR, segment, (start, end), confidence, suggestion, evidence)
 
 
-def _without_quotations(flags: list[Flag], context: DetectionContext) -> list[Flag]:
-    quoted = [match.span() for match in _QUOTES.finditer(context.response)]
-    said = " ".join(" ".join(source.text.split()) for source in context.sources)
-    return [
-        flag
-        for flag in flags
-        if not any(start <= flag.start and flag.end <= end for start, end in quoted)
-        and not (said and " ".join(flag.content.split()) in said)
-    ]
-
-
-def _no_such_date(segment: Segment, time: TimeExpression) -> Flag | None:
+def _impossible_time(segment: Segment, time: TimeExpression, now: datetime) -> Flag | None:
+    """A day that does not exist, a year too far ahead, or a future date in the past tense."""
     day = next(iter(dates(time.text)), None)
-    if time.first is not None or day is None or not (day.day and day.month):
+    if time.first is None and day is not None and day.day and day.month:
+        return _flag(segment, time.start, time.end, NO_SUCH_DATE, f"There is no {time.text}")
+    if not _is_adverbial(segment, time):
         return None
-    return _flag(segment, time.start, time.end, NO_SUCH_DATE, f"There is no {time.text}")
-
-
-def _impossible_year(segment: Segment, time: TimeExpression, now: datetime) -> Flag | None:
-    if time.year is None or time.year <= now.year + _HORIZON or not _is_adverbial(segment, time):
-        return None
-    beyond = time.year > now.year + _BEYOND and not _TALES.search(segment.text)
-    if not beyond and (time.tense is Tense.FUTURE or _PLANS.search(segment.text)):
-        return None
-    if time.tense is Tense.NONE and time.year < 2200:
-        return None  # without a verb, only implausibly distant years count
-    suggestion = f"Year {time.year} seems too far in the future"
-    return _flag(segment, *_clause(segment, time), FAR_YEAR, suggestion, f"Current date: {now:%Y-%m-%d}")
-
-
-def _future_as_past(segment: Segment, time: TimeExpression, now: datetime) -> Flag | None:
-    if time.tense is not Tense.PAST or time.first is None or time.first.date() <= now.date():
+    today, planned = f"Current date: {now:%Y-%m-%d}", _PLANS.search(segment.text)
+    if time.year is not None and time.year > now.year + _HORIZON:
+        beyond = time.year > now.year + _BEYOND and not _TALES.search(segment.text)
+        expected = not beyond and (time.tense is Tense.FUTURE or planned)
+        # without a verb, only implausibly distant years count
+        if not expected and (time.tense is not Tense.NONE or time.year >= 2200):
+            suggestion = f"Year {time.year} seems too far in the future"
+            return _flag(segment, *_clause(segment, time), FAR_YEAR, suggestion, today)
+    if time.tense is not Tense.PAST or time.first is None or time.first.date() <= now.date() or planned:
         return None
     if time.year is None and not _AHEAD.search(time.text):
         return None  # "Sunday", "this week" and a day without a year may be the previous one
-    if not _is_adverbial(segment, time) or _PLANS.search(segment.text):
-        return None
     suggestion = f"{time.first:%Y-%m-%d} is in the future but referenced in past tense"
-    return _flag(segment, *_clause(segment, time), FUTURE_AS_PAST, suggestion, f"Current date: {now:%Y-%m-%d}")
+    return _flag(segment, *_clause(segment, time), FUTURE_AS_PAST, suggestion, today)
 
 
 def _clause(segment: Segment, time: TimeExpression) -> tuple[int, int]:
@@ -137,23 +118,15 @@ def _relative_against_year(segment: Segment) -> Iterator[Flag]:
         relative, explicit = (a, b) if a.year is None else (b, a)
         if (a.year is None) == (b.year is None) or not _APPOSED.fullmatch(between) or not between.strip(" "):
             continue
-        if _RELATIVE.match(relative.text) and _disjoint(a, b):
-            meant = f"'{relative.text}' is {_range(relative)}"
+        if not (_RELATIVE.match(relative.text) and a.first and a.last and b.first and b.last):
+            continue
+        if a.last < b.first or b.last < a.first:
+            first, last = f"{relative.first:%Y-%m-%d}", f"{relative.last:%Y-%m-%d}"
+            meant = first if first == last else f"{first} to {last}"
+            if (first[4:], last[4:]) == ("-01-01", "-12-31"):
+                meant = first[:4]
             suggestion = f"'{relative.text}' is not {explicit.text}"
-            yield _flag(segment, a.start, b.end, FUTURE_AS_PAST, suggestion, meant)
-
-
-def _disjoint(a: TimeExpression, b: TimeExpression) -> bool:
-    if not (a.first and a.last and b.first and b.last):
-        return False
-    return a.last < b.first or b.last < a.first
-
-
-def _range(time: TimeExpression) -> str:
-    first, last = f"{time.first:%Y-%m-%d}", f"{time.last:%Y-%m-%d}"
-    if (first[4:], last[4:]) == ("-01-01", "-12-31"):
-        return first[:4]
-    return first if first == last else f"{first} to {last}"
+            yield _flag(segment, a.start, b.end, FUTURE_AS_PAST, suggestion, f"'{relative.text}' is {meant}")
 
 
 def _before_itself(segment: Segment) -> Iterator[Flag]:
@@ -217,13 +190,10 @@ def lives_across(segments: Sequence[Segment], confidence: float) -> Iterator[Fla
     for one, two in pairwise(segments):
         if not (one.assertive and two.assertive and one.times and two.times):
             continue
-        if not _same_subject(one.text, two.text) or _AGAIN.search(one.text + two.text):
+        a, b = _SUBJECT.match(one.text), _SUBJECT.match(two.text)
+        same = _PRONOUN.match(two.text) or (a and b and a[1].casefold() == b[1].casefold())
+        if not same or _AGAIN.search(one.text + two.text):
             continue
         for (begins, first), (ends, last) in zip(_dated(one)[:1], _dated(two)[:1], strict=False):
             if _begins_and_ends(begins, ends) and _after(first, last):
                 yield _flag(two, two.start, two.end, confidence, _WRONG_ORDER, f"{first.text} is after {last.text}")
-
-
-def _same_subject(one: str, two: str) -> bool:
-    a, b = _SUBJECT.match(one), _SUBJECT.match(two)
-    return bool(_PRONOUN.match(two)) or bool(a and b and a[1].casefold() == b[1].casefold())

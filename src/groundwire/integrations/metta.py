@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundwire._loop import run
-from groundwire.detectors import scoring
+from groundwire.detectors import wording
 from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
 from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.registry import DETECTORS
@@ -167,7 +167,7 @@ class MettaPredicates:
         return atoms.value_atom(guidance([atoms.flag_of(atom) for atom in atoms.items(flags)]), "String")
 
     def score_hallucination_confidence(self, flag: Atom, kb: Atom, history: Atom, signals: Atom, others: Atom) -> Atom:
-        value = scoring.score(
+        value = wording.score(
             atoms.flag_of(flag),
             atoms.kb_evidence_of(kb),
             atoms.history_evidence_of(history),
@@ -178,7 +178,7 @@ class MettaPredicates:
         return atoms.value_atom(value)
 
     def linguistic_signals(self, text: Atom) -> Atom:
-        return atoms.list_atom(scoring.linguistic_signals(atoms.text_of(text)), atoms.signal_atom)
+        return atoms.list_atom(wording.linguistic_signals(atoms.text_of(text)), atoms.signal_atom)
 
     def evidence_strength(self, evidence: Atom) -> Atom:
         """How strongly evidence indicates a hallucination, 0 to 1: its confidence if it contradicts."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundwire._optional import load
-from groundwire.detectors.scoring import HistoryEvidence, KBEvidence, Signal
+from groundwire.detectors.wording import HistoryEvidence, KBEvidence, Signal
 from groundwire.errors import InputError
 from groundwire.types import Action, ActionKind, Flag, HallucinationType, Mention, Segment, TimeExpression, Triple, Turn
 

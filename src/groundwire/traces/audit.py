@@ -16,7 +16,7 @@ from groundwire.pipeline import CheckContext
 from groundwire.requests import Sources, as_sources, as_text
 from groundwire.text.tokens import words
 from groundwire.traces.computation import derive
-from groundwire.traces.judge import LinkedTrace, StepJudgement, judge_steps, premises, rivals, step_terms
+from groundwire.traces.judge import LinkedTrace, judge_steps, premises, rivals, step_terms
 from groundwire.traces.steps import Steps, as_steps, link, parse_text, unmarked
 from groundwire.types import (
     ActionLedger,
@@ -25,7 +25,6 @@ from groundwire.types import (
     ClaimKind,
     ClaimVerification,
     Derived,
-    Estimate,
     GapType,
     PostHoc,
     Query,
@@ -87,15 +86,17 @@ async def _by_model(given: PostHocInput, context: CheckContext, generator: Gener
     prompt = from_steps(given.question, [step.text for step in given.steps])
     reply = await generator.complete(prompt, max_tokens=_MAX_TOKENS)
     own = " ".join(reply[0].text.split())
-    base = PostHoc(Derived.UNCHECKED, given.answer, own, generator.name)
+    alike: float | None = 0.0
     if not own or is_silent(own):
-        return replace(base, outcome=Derived.NO, agreement=0.0, reason="the steps do not lead to an answer")
-    (alike,) = await agreement(context.backend.verifier, [(own, given.answer)], given.question)
-    if alike is None:
-        return replace(base, reason="the two answers could not be compared")
-    if alike >= SAME:
-        return replace(base, outcome=Derived.YES, agreement=alike, reason="the steps lead to this answer")
-    return replace(base, outcome=Derived.NO, agreement=alike, reason=f"the steps lead to another answer: {own}")
+        outcome, reason = Derived.NO, "the steps do not lead to an answer"
+    else:
+        (alike,) = await agreement(context.backend.verifier, [(own, given.answer)], given.question)
+        outcome, reason = Derived.NO, f"the steps lead to another answer: {own}"
+        if alike is None:
+            outcome, reason = Derived.UNCHECKED, "the two answers could not be compared"
+        elif alike >= SAME:
+            outcome, reason = Derived.YES, "the steps lead to this answer"
+    return PostHoc(outcome, given.answer, own, generator.name, agreement=alike, reason=reason)
 
 
 async def _by_verifier(given: PostHocInput, context: CheckContext) -> PostHoc:
@@ -114,16 +115,14 @@ async def _by_verifier(given: PostHocInput, context: CheckContext) -> PostHoc:
     claims = _claims(given, context)
     if len(claims) > context.profile.max_claims:
         return replace(base, reason=f"the answer makes {len(claims):,} claims, which is too many to derive")
-    verdicts = await _verified(given, claims, context)
+    sources = tuple(Source(step.id, step.text) for step in given.steps)
+    verdicts = await pipeline.verify(claims, Case(given.answer, sources, given.question), context)
     worst = max(verdicts, key=lambda v: (v.is_flagged, v.status is Status.UNCHECKED, claim_risk(v)))
     if worst.status is Status.UNCHECKED:
         return replace(base, reason=worst.reason)
     entailed = worst.status is Status.ENTAILED
-    reason = (
-        "the steps support the answer"
-        if entailed
-        else f"the steps do not support it: {worst.reason.replace('the sources', 'the steps')}"
-    )
+    reason = f"the steps do not support it: {worst.reason.replace('the sources', 'the steps')}"
+    reason = "the steps support the answer" if entailed else reason
     return replace(base, outcome=Derived.YES if entailed else Derived.NO, agreement=worst.p1, reason=reason)
 
 
@@ -132,8 +131,9 @@ def _by_conclusion(given: PostHocInput) -> tuple[Step, float] | None:
     if len(core(given.answer, given.question).text.split()) > _BRIEF and len(given.answer) > 80:
         return None
     for step in list(reversed(given.steps))[:_LAST_STEPS]:
-        look = 0.0 if _ranked_second(step, given) else first_look(step.text, given.answer, given.question)
-        settles = _ranked_second(step, given) or _concludes(step, given)
+        second = _ranked_second(step, given)
+        look = 0.0 if second else first_look(step.text, given.answer, given.question)
+        settles = second or _concludes(step, given)
         if look is not None and _is_about(step, given) and (look >= SAME or settles):
             return step, look
     return None
@@ -174,10 +174,8 @@ def _is_about(step: Step, given: PostHocInput) -> bool:
     spoken = {w.norm for w in words(step.text) if not w.is_stop}
     asked = {w.norm for w in words(given.question) if not w.is_stop}
     answered = core(given.answer, given.question)
-    counted_out = (
-        derive(step.text, given.question) is not None
-    )  # e.g. a letter count: the question has the word, the step the letter
-    firm = counted_out or _FIRM.search(step.text) is not None
+    # A letter count is derived: the question has the word, the step the letter.
+    firm = derive(step.text, given.question) is not None or _FIRM.search(step.text) is not None
     return bool(spoken & (asked | answered.words)) or (firm and bool(answered.values))
 
 
@@ -188,13 +186,6 @@ def _concludes(step: Step, given: PostHocInput) -> bool:
     states = bool(_FIRM.search(step.text)) or (derived is not None and derived.result is not None)
     named = about.is_name and _all_names(about)
     return states and bool(about.values or about.days or named or asks_whether(given.question))
-
-
-async def _verified(given: PostHocInput, claims: Sequence[Claim], context: CheckContext) -> list[ClaimVerification]:
-    """Verify the claims of the answer with the steps as the only sources."""
-    sources = tuple(Source(step.id, step.text) for step in given.steps)
-    case = Case(given.answer, sources, given.question)
-    return await pipeline.verify(claims, case, context)
 
 
 def _claims(given: PostHocInput, context: CheckContext) -> Sequence[Claim]:
@@ -232,51 +223,62 @@ class AuditRequest:
 
 async def audit(request: AuditRequest, context: CheckContext, generator: Generator | None = None) -> TraceAudit:
     """Audit a trace. The optional `generator` derives the answer independently."""
-    trace = prepared(request, context.profile.max_claims)
-    judged = await judge_steps(trace, context)
-    verdicts = await _compare_steps(trace, judged, context)
-    post_hoc_input = PostHocInput(request.question, trace.steps, request.answer)
+    trace, verdicts = await _judged(request, context)
     if request.post_hoc:
-        post_hoc = _over_flagged_steps(await examine(post_hoc_input, context, generator), verdicts)
+        post_hoc = await examine(PostHocInput(request.question, trace.steps, request.answer), context, generator)
+        post_hoc = _over_flagged_steps(post_hoc, verdicts)
     else:
         outcome = Derived.UNCHECKED if request.answer.strip() else Derived.ABSENT
         post_hoc = PostHoc(outcome, request.answer, reason="trace_auditing.check_post_hoc is off")
-    return TraceAudit(
-        tuple(verdicts),
-        post_hoc,
-        context.backend.name,
-        request.question,
-        _error(verdicts, post_hoc),
-        tuple(check_actions(request.ledger)),
-    )
+    failed, error = [v for v in verdicts if v.status is Status.UNCHECKED], None
+    if failed:
+        error = f"{len(failed)} of {len(verdicts)} steps {failed[0].verdict.reason}"
+    elif post_hoc.outcome is Derived.UNCHECKED and post_hoc.executor:
+        error = f"the answer could not be derived independently: {post_hoc.reason}"
+    actions = tuple(check_actions(request.ledger))
+    return TraceAudit(tuple(verdicts), post_hoc, context.backend.name, request.question, error, actions)
 
 
 def _over_flagged_steps(post_hoc: PostHoc, verdicts: Sequence[StepVerdict]) -> PostHoc:
     """An answer does not follow if a step up to the one that states it is wrong."""
-    if post_hoc.outcome is not Derived.YES:
-        return post_hoc
     stating = post_hoc.reason.removesuffix(SAYS_SO)
     ids = [v.step.id for v in verdicts]
     until = ids.index(stating) + 1 if stating in ids else len(ids)
     bad = [v.step.id for v in verdicts[:until] if v.verdict.is_flagged]
-    if not bad:
+    if post_hoc.outcome is not Derived.YES or not bad:
         return post_hoc
     many = "which is" if len(bad) == 1 else "which are"
     return replace(post_hoc, outcome=Derived.NO, reason=f"it comes after {', '.join(bad)}, {many} flagged")
 
 
-async def audit_claims(request: AuditRequest, context: CheckContext) -> list[ClaimVerification]:
-    """One verdict per step, without looking at the answer."""
+async def _judged(request: AuditRequest, context: CheckContext) -> tuple[LinkedTrace, list[StepVerdict]]:
+    """The linked trace and a verdict per step; a step that contradicts another one is flagged unless its
+    evidence supports it."""
     trace = prepared(request, context.profile.max_claims)
     judged = await judge_steps(trace, context)
-    return [found.verdict for found in await _compare_steps(trace, judged, context)]
+    clashes = await _contradictions(trace, context)
+    found = []
+    for n, (step, one) in enumerate(zip(trace.steps, judged, strict=True)):
+        verdict, against = one.verdict, tuple(trace.steps[earlier].id for earlier, later in clashes if later == n)
+        if against and verdict.status is not Status.ENTAILED:
+            contradiction = f"contradicts {', '.join(against)}"
+            if verdict.is_flagged:
+                verdict = replace(verdict, reason=f"{verdict.reason}; {contradiction}")
+            else:
+                status, gap = Status.CONTRADICTED, GapType.CONTRADICTED
+                verdict = replace(verdict, status=status, gap_type=gap, is_flagged=True, reason=contradiction)
+        found.append(StepVerdict(step, verdict.status, verdict, one.premises, against, trace.links[n].circular))
+    return trace, found
 
 
 def prepared(request: AuditRequest, most: int) -> LinkedTrace:
     """Give the steps ids and links, and make statements in the question a source."""
     sources = request.sources
-    if not any(source.id.casefold() == QUESTION for source in sources):
-        sources = (*sources, *_stated(request.question))
+    # Statements in a question ("Tom has 3 apples. How many …?") are context.
+    stated = [claim.text for claim in extract(request.question) if claim.kind is ClaimKind.ASSERTION]
+    named = any(source.id.casefold() == QUESTION for source in sources)
+    if stated and not named and request.question.strip().endswith("?"):
+        sources = (*sources, Source(QUESTION, " ".join(stated)))
     given = parse_text(request.steps).steps if isinstance(request.steps, str) else request.steps
     if isinstance(given, Sequence) and len(given) > most:
         many = f"the trace has {len(given):,} steps"
@@ -285,67 +287,21 @@ def prepared(request: AuditRequest, most: int) -> LinkedTrace:
     return LinkedTrace(steps, tuple(link(steps, sources)), sources, request.question)
 
 
-def _stated(question: str) -> tuple[Source, ...]:
-    """The statements in a question ("Tom has 3 apples. How many …?"), as context."""
-    facts = [claim.text for claim in extract(question) if claim.kind is ClaimKind.ASSERTION]
-    return (Source(QUESTION, " ".join(facts)),) if facts and question.strip().endswith("?") else ()
-
-
-def _error(verdicts: Sequence[StepVerdict], post_hoc: PostHoc) -> str | None:
-    failed = [v for v in verdicts if v.status is Status.UNCHECKED]
-    if failed:
-        return f"{len(failed)} of {len(verdicts)} steps {failed[0].verdict.reason}"
-    if post_hoc.outcome is Derived.UNCHECKED and post_hoc.executor:
-        return f"the answer could not be derived independently: {post_hoc.reason}"
-    return None
-
-
-async def _compare_steps(
-    trace: LinkedTrace, judged: Sequence[StepJudgement], context: CheckContext
-) -> list[StepVerdict]:
-    clashes = await _contradictions(trace, context)
-    found = []
-    for n, (step, one) in enumerate(zip(trace.steps, judged, strict=True)):
-        against = tuple(trace.steps[earlier].id for earlier, later in clashes if later == n)
-        verdict = _with_contradictions(one.verdict, against)
-        found.append(StepVerdict(step, verdict.status, verdict, one.premises, against, trace.links[n].circular))
-    return found
-
-
-def _with_contradictions(verdict: ClaimVerification, against: Sequence[str]) -> ClaimVerification:
-    """Flag a step that contradicts another one, unless its evidence supports it."""
-    if not against or verdict.status is Status.ENTAILED:
-        return verdict
-    contradiction = f"contradicts {', '.join(against)}"
-    if verdict.is_flagged:
-        return replace(verdict, reason=f"{verdict.reason}; {contradiction}")
-    return replace(
-        verdict, status=Status.CONTRADICTED, gap_type=GapType.CONTRADICTED, is_flagged=True, reason=contradiction
-    )
-
-
 async def _contradictions(trace: LinkedTrace, context: CheckContext) -> list[tuple[int, int]]:
     """Pairs of related steps that contradict each other, asked in both directions in one batch."""
     texts = [unmarked(step) for step in trace.steps]
     about = [step_terms(text) for text in texts]
     pairs = rivals(about, premises(about))
-    queries = [
-        Query(texts[x], texts[y]) for pair in pairs for x, y in ((pair.later, pair.earlier), (pair.earlier, pair.later))
-    ]
+    both_ways = [p for pair in pairs for p in ((pair.later, pair.earlier), (pair.earlier, pair.later))]
+    queries = [Query(texts[x], texts[y]) for x, y in both_ways]
     estimates = await context.backend.verifier.estimate(queries) if queries else []
-    return [
-        (pair.earlier, pair.later)
-        for n, pair in enumerate(pairs)
-        if _exclude_each_other(estimates[2 * n], estimates[2 * n + 1], sharp=pair.sharp)
-    ]
-
-
-def _exclude_each_other(forward: Estimate, backward: Estimate, *, sharp: bool) -> bool:
-    both = (forward, backward)
-    if any(e.error for e in both):
-        return False
-    denied = max(e.p_no for e in both) >= _CONTRADICTED
-    return denied and (sharp or max(e.p_yes for e in both) <= _COMPATIBLE)
+    found = []
+    for n, pair in enumerate(pairs):
+        both = estimates[2 * n : 2 * n + 2]
+        denied = not any(e.error for e in both) and max(e.p_no for e in both) >= _CONTRADICTED
+        if denied and (pair.sharp or max(e.p_yes for e in both) <= _COMPATIBLE):
+            found.append((pair.earlier, pair.later))
+    return found
 
 
 async def audit_trace(
@@ -380,4 +336,5 @@ async def audit_trace(
 
 async def audit_reasoning(engine: Groundwire, steps: Steps, sources: Sources) -> list[ClaimVerification]:
     """A verdict on each step of {claim, cites}, given the sources and the supported earlier steps."""
-    return await audit_claims(AuditRequest(steps, as_sources(sources)), engine.context)
+    _, found = await _judged(AuditRequest(steps, as_sources(sources)), engine.context)
+    return [step.verdict for step in found]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import combinations, pairwise, permutations
 from math import isclose
+from typing import Any
 
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES, PartialDate, dates, weekdays
 from groundwire.text.lexicon import expressions
@@ -27,14 +28,15 @@ _DIGITS, _SUM, _TERM, _WORDED, _SHARE, _COPULA, _OPERATES, _LETTER = expressions
     "traces", "digits sum term worded share copula operates letter"
 )
 _WORD, _SPELLED, _POSITIONS, _SOME, _POSITION_WORD = expressions("traces", "word spelled positions some position_word")
-_TIMES, _OVER = frozenset("*×x·"), frozenset("/÷")
 CONCLUDING = frozenset((
     "so", "thus", "hence", "therefore", "total", "sum", "together", "add", "give", "make", "equal", "result",
     "count", "number", "calculate", "compute", "altogether", "get", "answer", "final", "conclusion",
 ))  # fmt: skip
-_SIGNS = {"plus": "+", "minus": "-", "times": "*", "multiplied by": "*", "divided by": "/"}
-_NAMES = "|".join(_SIGNS)
-_OPERATION = re.compile(rf"\s+({_NAMES})\s+", re.IGNORECASE)
+_OPERATORS = {
+    "+": "+", "plus": "+", "times": "*", "multiplied by": "*", **dict.fromkeys("*×x·", "*"),
+    "divided by": "/", **dict.fromkeys("/÷", "/"),
+}  # fmt: skip
+_OPERATION = re.compile(r"\s+(plus|minus|times|multiplied by|divided by)\s+", re.IGNORECASE)
 _MEASURED = frozenset(("s", "m", "g", "l", "m2", "B"))
 """Base units of quantities that have several units."""
 
@@ -50,55 +52,66 @@ class DerivedResult:
     result: float | None = None
 
 
+def _compared(holds: bool, computed: str, stated: str, *more: Any) -> DerivedResult:
+    """What was computed, and if the text is wrong what it states; `more` are further fields of the result."""
+    return DerivedResult(holds, computed if holds else f"{computed}, not {stated}", *(more or (False,)))
+
+
 def check_arithmetic(text: str) -> Iterator[DerivedResult]:
     """Recompute the calculations in a text.
 
     >>> [found.reason for found in check_arithmetic("80 minus 20 equals 60, and 25% of 80 is 25.")]
-    ['the calculation is right: 80 - 20 = 60', '25% of 80 is 20, not 25']
+    ['80 - 20 = 60', '25% of 80 is 20, not 25']
     >>> [found.reason for found in check_arithmetic("150 minutes are 2 hours and 30 minutes.")]
     ['the two amounts are the same']
     """
-    yield from _sums(_in_signs(text))
-    yield from _shares(text)
+
+    def sign(found: re.Match[str]) -> str:
+        return f" {_OPERATORS.get(found[1].lower(), '-')} "
+
+    signed = _WORDED.sub(lambda found: f"{_OPERATION.sub(sign, found['left'])} = {found['right']}", text)
+    for match in _SUM.finditer(signed):
+        terms = _TERM.findall(match["left"])
+        expression = "".join(f"{_OPERATORS.get(sign or '+', '-')}{_value(number)!r}" for sign, number in terms)
+        value = None if "%" in match["left"] else _evaluated(expression.removeprefix("+"), {})
+        if value is not None:
+            shown = f"{' '.join(match['left'].split())} = {value:.10g}"
+            yield _calculation(signed, match, value, shown, tuple(_value(number) for _, number in terms))
+    for match in _SHARE.finditer(text):
+        share, whole = _value(match["share"]), _value(match["whole"])
+        value = share * whole / 100
+        yield _calculation(text, match, value, f"{share:g}% of {whole:.10g} is {value:.10g}", (share, whole))
     yield from _conversions(text)
 
 
-def _in_signs(text: str) -> str:
-    """Replace words by signs in calculations such as "80 minus 20 is 60"."""
-    return _WORDED.sub(lambda found: _OPERATION.sub(_sign, found["left"]) + " = " + found["right"], text)
-
-
-def _sign(found: re.Match[str]) -> str:
-    return f" {_SIGNS[found[1].lower()]} "
-
-
-def _shares(text: str) -> Iterator[DerivedResult]:
-    """Percentages such as "25% of 80 is 20", to the digits written."""
-    for match in _SHARE.finditer(text):
-        share, whole, claimed = (_value(match[name]) for name in ("share", "whole", "right"))
-        value = share * whole / 100
-        holds = _same(value, claimed, match["right"]) or round(value) == claimed
-        shown = f"{share:g}% of {whole:.10g} is {value:.10g}"
-        reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
-        rest = _content(text[: match.start()] + " " + text[match.end() :])
-        yield DerivedResult(holds, reason, rest <= CONCLUDING, (share, whole), claimed)
+def _calculation(
+    text: str, match: re.Match[str], value: float, shown: str, operands: tuple[float, ...]
+) -> DerivedResult:
+    """Compare a calculated value with the one written, to the digits written: 10 / 3 = 3.33 is correct."""
+    written, claimed = match["right"], _value(match["right"])
+    digits = len(written.rstrip("%").partition(".")[2])
+    holds = isclose(value, claimed, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == claimed)
+    holds = holds or (match.re is _SHARE and round(value) == claimed)
+    whole = _content(text[: match.start()] + " " + text[match.end() :]) <= CONCLUDING
+    return _compared(holds, shown, written, whole, operands, claimed)
 
 
 def _conversions(text: str) -> Iterator[DerivedResult]:
     """Unit conversions such as "1.5 hours are 90 minutes"."""
     copula = _COPULA.search(text)
-    if copula is None or negated(words(text)) or _content(_without_numbers(text)) - CONCLUDING:
-        return
+    if copula is None or negated(words(text)) or _OPERATES.search(text[: copula.start()]):
+        return  # "120 km - 80 km = 40 km" does not convert anything
+    rest = text
+    for number in reversed(numbers(text)):
+        rest = f"{rest[: number.start]} {rest[number.end :]}"
     left, right = numbers(text[: copula.start()]), numbers(text[copula.end() :])
     units = {number.unit for number in (*left, *right)}
-    if _OPERATES.search(text[: copula.start()]):
-        return  # "120 km - 80 km = 40 km" does not convert anything
     if not left or not right or len(units) != 1 or not units <= _MEASURED or any(n.bound for n in right):
         return
-    one, two = (sum(number.value for number in side) for side in (left, right))
-    holds = abs(one - two) <= max(min(n.step for n in right) / 2, 1e-9 * abs(one))
-    reason = "the two amounts are the same" if holds else "the two amounts are not the same"
-    yield DerivedResult(holds, reason, True)
+    if not _content(rest) - CONCLUDING:
+        one, two = (sum(number.value for number in side) for side in (left, right))
+        holds = abs(one - two) <= max(min(n.step for n in right) / 2, 1e-9 * abs(one))
+        yield DerivedResult(holds, f"the two amounts are {'' if holds else 'not '}the same", True)
 
 
 def numbers_in(text: str) -> set[float]:
@@ -114,51 +127,8 @@ def _content(text: str) -> set[str]:
     return {w.norm for w in words(text) if not w.is_stop}
 
 
-def _without_numbers(text: str) -> str:
-    for number in reversed(numbers(text)):
-        text = f"{text[: number.start]} {text[number.end :]}"
-    return text
-
-
-def _sums(text: str) -> Iterator[DerivedResult]:
-    for match in _SUM.finditer(text):
-        terms = [(sign or "+", _value(number)) for sign, number in _TERM.findall(match["left"])]
-        if any("%" in number for _, number in _TERM.findall(match["left"])):
-            continue
-        value, claimed = _calculated(terms), _value(match["right"])
-        if value is None:
-            continue
-        rest = _content(text[: match.start()] + " " + text[match.end() :])
-        holds = _same(value, claimed, match["right"])
-        shown = f"{' '.join(match['left'].split())} = {value:.10g}"
-        reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
-        yield DerivedResult(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), claimed)
-
-
 def _value(number: str) -> float:
-    return float(number.strip("$€£%").replace(",", "").replace("$", "").replace("€", "").replace("£", ""))
-
-
-def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
-    """Evaluate products before sums, from left to right; None on division by zero."""
-    total, product = 0.0, 0.0
-    for n, (sign, number) in enumerate(terms):
-        if sign in _TIMES:
-            product *= number
-        elif sign in _OVER:
-            if not number:
-                return None
-            product /= number
-        else:
-            total += product
-            product = number if sign == "+" or not n else -number
-    return total + product
-
-
-def _same(value: float, claimed: float, written: str) -> bool:
-    """True if equal to the digits written: 10 / 3 = 3.33 is correct."""
-    digits = len(written.rstrip("%").partition(".")[2])
-    return isclose(value, claimed, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == claimed)
+    return float(re.sub(r"[$€£%,]", "", number))
 
 
 # Results that rules can derive: calculations in a step, letters of a word, counts.
@@ -181,20 +151,19 @@ def derive(text: str, question: str = "") -> DerivedResult | None:
 
 def _spelling(text: str, question: str) -> Iterator[DerivedResult]:
     """Compare a spelled-out word ('s-t-r-a-w') with the word it spells."""
-    word = _word(text) or _word(question)
+    word = _named(_WORD, text) or _named(_WORD, question)
     for match in _SPELLED.finditer(text):
         spelled = "".join(c for c in match[1] if c.isalpha()).lower()
-        if not word or len(spelled) < 3:
-            continue
-        holds = spelled == word
-        reason = f"{word} is spelled so" if holds else f"{word} is not spelled {match[1]}"
-        yield DerivedResult(holds, reason, holds)
+        if word and len(spelled) >= 3:
+            holds = spelled == word
+            yield DerivedResult(holds, f"{word} is {'spelled so' if holds else f'not spelled {match[1]}'}", holds)
 
 
 def _letters(text: str, question: str) -> Iterator[DerivedResult]:
     """Counts and positions of a letter in a word."""
-    letter, word = _letter(text) or _letter(question), _word(text) or _word(question)
-    if not letter or not word or not (_letter(text) or word in text.lower()):
+    own = _named(_LETTER, text)
+    letter, word = own or _named(_LETTER, question), _named(_WORD, text) or _named(_WORD, question)
+    if not letter or not word or not (own or word in text.lower()):
         return
     true = [n for n, c in enumerate(word, 1) if c == letter]
     listed = _POSITIONS.search(text)
@@ -202,23 +171,16 @@ def _letters(text: str, question: str) -> Iterator[DerivedResult]:
         stated = [int(n) for n in re.findall(r"\d+", listed[1])]
         holds = stated == true or (set(stated) < set(true) and bool(_SOME.search(text)))
         where = ", ".join(map(str, true)) or "no position"
-        statement = f"{letter} stands at {where} of {word}"
-        yield DerivedResult(holds, statement if holds else f"{statement}, not at {', '.join(map(str, stated))}", True)
+        yield _compared(holds, f"{letter} stands at {where} of {word}", f"at {', '.join(map(str, stated))}", True)
         text = text[: listed.start()] + " " * (listed.end() - listed.start()) + text[listed.end() :]
     counted = [n.value for n in counted_in(text) if n.kind == "number" and not n.unit and n.value == int(n.value)]
     if len(counted) == 1 and not _POSITION_WORD.search(text):
-        holds = counted[0] == len(true)
         statement = f"{word} has {len(true)} of the letter {letter}"
-        yield DerivedResult(holds, statement if holds else f"{statement}, not {counted[0]:g}", True)
+        yield _compared(counted[0] == len(true), statement, f"{counted[0]:g}", True)
 
 
-def _letter(text: str) -> str:
-    match = _LETTER.search(text)
-    return next(group for group in match.groups() if group).lower() if match else ""
-
-
-def _word(text: str) -> str:
-    match = _WORD.search(text.strip())
+def _named(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text.strip())
     return next(group for group in match.groups() if group).lower() if match else ""
 
 
@@ -322,10 +284,16 @@ class Algebra:
 
     def _solve(self, name: str, left: str, right: str) -> Iterator[DerivedResult]:
         """Bind the one unknown of a linear equation, and check the equations that this completes."""
-        solution = _solution(name, left, right, self.values)
-        if solution is None:
+        at = []  # the difference of the sides at 0, 1 and 2
+        for trial in (0.0, 1.0, 2.0):
+            a, b = (_evaluated(side, {**self.values, name: trial}) for side in (left, right))
+            if a is None or b is None:
+                return
+            at.append(a - b)
+        slope = at[1] - at[0]
+        if not slope or not isclose(at[2], at[0] + 2 * slope, rel_tol=1e-9, abs_tol=1e-9):
             return
-        self.values[name] = solution
+        solution = self.values[name] = -at[0] / slope
         if left == name:
             yield DerivedResult(True, f"{name} = {right}", False)
         for one, two in self.equations:
@@ -365,19 +333,6 @@ def _evaluate(node: ast.AST, names: dict[str, float]) -> float:
     raise ValueError("not an expression")
 
 
-def _solution(name: str, left: str, right: str, names: dict[str, float]) -> float | None:
-    """The value of the unknown of a linear equation, by its difference at 0, 1 and 2."""
-    at = []
-    for trial in (0.0, 1.0, 2.0):
-        one, two = _evaluated(left, {**names, name: trial}), _evaluated(right, {**names, name: trial})
-        if one is None or two is None:
-            return None
-        at.append(one - two)
-    slope = at[1] - at[0]
-    linear = slope and isclose(at[2], at[0] + 2 * slope, rel_tol=1e-9, abs_tol=1e-9)
-    return -at[0] / slope if linear else None
-
-
 def _equal(one: float, two: float, written: str) -> bool:
     """True if equal to the digits written."""
     digits = len(written.partition(".")[2].strip()) if re.fullmatch(r"-?[\d,]+\.\d+\s*", written) else None
@@ -400,12 +355,21 @@ def check_calendar(text: str, before: Sequence[str] = ()) -> Iterator[DerivedRes
     >>> [found.holds for found in check_calendar("10 days after March 28, 2024 is April 7, 2024.")]
     [True]
     """
-    yield from _named_weekdays(text)
+    for found, (number, start, end) in ((d, w) for d in dates(text) if d.year and d.day for w in weekdays(text)):
+        gap = text[min(found.end, end) : max(found.start, start)]
+        day = _as_day(found, found.year)  # "March 13, 2024 is a Wednesday"
+        if day and re.fullmatch(r"\s*(?:,|(?:is|was|falls on|fell on|will be)(?: a)?)\s*", gap):
+            right = day.isoweekday()
+            yield _compared(right == number, f"it is a {WEEKDAY_NAMES[right]}", f"a {text[start:end]}")
     if not _COMPUTES.search(text):
         return
     yield from _clock(text, before)
     yield from _days(text, before)
-    yield from _week(text)
+    named, spans = weekdays(text), _durations(text, days=True)
+    if len(named) == 2 and len(spans) == 1 and not dates(text):  # "3 days after Tuesday is Friday"
+        days = int(spans[0].value // _DAY_SECONDS) * (-1 if _BACKWARD.search(text) else 1)
+        right = (named[0][0] + days - 1) % 7 + 1
+        yield _compared(right == named[1][0], f"it is {WEEKDAY_NAMES[right]}", WEEKDAY_NAMES[named[1][0]])
 
 
 def _durations(text: str, *, days: bool) -> list[Number]:
@@ -445,15 +409,11 @@ def _clock(text: str, before: Sequence[str]) -> Iterator[DerivedResult]:
     circle = 2 * _HALF_DAY if re.search(r"[ap]\.?m", text, re.IGNORECASE) else _HALF_DAY
     ends = [begin + sign * spans[0].value / 60 for sign in signs]
     holds = any(round(one - end) % circle == 0 for one in ends)
-    right = _as_clock(ends[0], shown)
-    yield DerivedResult(holds, f"it is {shown}" if holds else f"it is {right}, not {shown}", False)
-
-
-def _as_clock(minutes: float, like: str) -> str:
-    hour, minute = divmod(round(minutes) % (2 * _HALF_DAY), 60)
-    if re.search(r"[ap]\.?m", like, re.IGNORECASE):
-        return f"{(hour - 1) % 12 + 1}:{minute:02d} {'pm' if hour >= 12 else 'am'}"
-    return f"{hour}:{minute:02d}"
+    hour, minute = divmod(round(ends[0]) % (2 * _HALF_DAY), 60)
+    right = f"{hour}:{minute:02d}"
+    if re.search(r"[ap]\.?m", shown, re.IGNORECASE):
+        right = f"{(hour - 1) % 12 + 1}:{minute:02d} {'pm' if hour >= 12 else 'am'}"
+    yield _compared(holds, f"it is {shown if holds else right}", shown)
 
 
 def _as_day(found: PartialDate, year: int) -> date | None:
@@ -483,38 +443,12 @@ def _days(text: str, before: Sequence[str]) -> Iterator[DerivedResult]:
     ends = [first + sign * length for sign in signs]
     inclusive = abs((second - first).days) + 1 == length.days and bool(_INCLUSIVE.search(text))
     holds = inclusive or any((d.month, d.day) == (second.month, second.day) for d in ends)
-    right, shown = f"{MONTH_NAMES[ends[0].month]} {ends[0].day}", text[exact[1].start : exact[1].end]
-    yield DerivedResult(holds, f"it is {right}" if holds else f"it is {right}, not {shown}", False)
+    shown = text[exact[1].start : exact[1].end]
+    yield _compared(holds, f"it is {MONTH_NAMES[ends[0].month]} {ends[0].day}", shown)
 
 
 def _exact(text: str) -> list[PartialDate]:
     return [found for found in dates(text) if found.day and found.month]
-
-
-def _named_weekdays(text: str) -> Iterator[DerivedResult]:
-    """ "March 13, 2024 is a Wednesday"."""
-    for found, (number, start, end) in ((d, w) for d in dates(text) if d.year and d.day for w in weekdays(text)):
-        gap = text[min(found.end, end) : max(found.start, start)]
-        day = _as_day(found, found.year)
-        if day and re.fullmatch(r"\s*(?:,|(?:is|was|falls on|fell on|will be)(?: a)?)\s*", gap):
-            right = WEEKDAY_NAMES[day.isoweekday()]
-            holds = day.isoweekday() == number
-            yield DerivedResult(
-                holds, f"it is a {right}" if holds else f"it is a {right}, not a {text[start:end]}", False
-            )
-
-
-def _week(text: str) -> Iterator[DerivedResult]:
-    """ "3 days after Tuesday is Friday"."""
-    named, spans = weekdays(text), _durations(text, days=True)
-    if len(named) == 2 and len(spans) == 1 and not dates(text):
-        days = int(spans[0].value // _DAY_SECONDS) * (-1 if _BACKWARD.search(text) else 1)
-        right = (named[0][0] + days - 1) % 7 + 1
-        shown = WEEKDAY_NAMES[named[1][0]]
-        holds = right == named[1][0]
-        yield DerivedResult(
-            holds, f"it is {WEEKDAY_NAMES[right]}" if holds else f"it is {WEEKDAY_NAMES[right]}, not {shown}", False
-        )
 
 
 def computed(texts: Sequence[str], steps: Sequence[str]) -> list[DerivedResult | None]:
@@ -573,8 +507,8 @@ def _operands(texts: Sequence[str], wanted: float) -> list[float]:
     found: dict[float, None] = {}
     for text in texts:
         for number in numbers(text):
-            digits = re.search(r"\d[\d,]*(?:\.\d+)?", text[number.start : number.end])
-            value = float(digits[0].replace(",", "")) if digits else number.value
+            digits = _DIGITS.search(text, number.start, number.end)
+            value = _value(digits[0]) if digits else number.value
             if "%" in text[number.start : number.end + 1]:
                 found |= dict.fromkeys((value / 100, 1 - value / 100, 1 + value / 100))
             found[value] = None

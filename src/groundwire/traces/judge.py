@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from groundwire import pipeline
 from groundwire.claims.extractor import extract
@@ -18,8 +19,8 @@ from groundwire.pipeline import CheckContext
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import NEGATIONS, expressions
 from groundwire.text.names import names
-from groundwire.text.numbers import Number, numbers
-from groundwire.text.tokens import Word, words
+from groundwire.text.numbers import numbers
+from groundwire.text.tokens import words
 from groundwire.traces.computation import (
     CONCLUDING,
     DerivedResult,
@@ -67,7 +68,13 @@ class StepTerms:
 
 def step_terms(text: str) -> StepTerms:
     found, values = words(text), numbers(text)
-    labels = _labels(found, values)
+    ends = {word.end + 1: word for word in found if not word.is_stop}
+    labels = {  # offsets of words and numbers that form a name: "Item 5", "room 12"
+        word.start: number.start
+        for number in values
+        if not number.unit and (word := ends.get(number.start)) is not None
+        if word.text[:1].isupper() or word.text.casefold() in _NAMED_BY_NUMBER
+    }
     values = [n for n in values if n.start not in labels.values()]
     content = [
         f"{w.norm} {text[labels[w.start] :].split(maxsplit=1)[0]}" if w.start in labels else w.norm
@@ -86,17 +93,6 @@ def step_terms(text: str) -> StepTerms:
         bool(_STATES_CHANGE.search(without_lead_in(text))),
         bool(_CHANGES.search(text)),
     )
-
-
-def _labels(found: Sequence[Word], values: Sequence[Number]) -> dict[int, int]:
-    """Offsets of words and numbers that form a name ("Item 5", "room 12")."""
-    ends = {word.end + 1: word for word in found if not word.is_stop}
-    named = ((ends.get(number.start), number) for number in values if not number.unit)
-    return {
-        word.start: number.start
-        for word, number in named
-        if word is not None and (word.text[:1].isupper() or word.text.casefold() in _NAMED_BY_NUMBER)
-    }
 
 
 def premises(about: Sequence[StepTerms]) -> list[list[int]]:
@@ -119,8 +115,7 @@ def premises(about: Sequence[StepTerms]) -> list[list[int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class StepRivals:
+class StepRivals(NamedTuple):
     """Two steps that differ in one thing. `sharp`: in a number or a negation."""
 
     earlier: int
@@ -138,28 +133,26 @@ def rivals(about: Sequence[StepTerms], near: Sequence[Sequence[int]]) -> list[St
         StepRivals(earlier, later, sharp)
         for later, candidates in enumerate(near)
         for earlier in candidates
-        if (sharp := _sharp(about[earlier], about[later], about[earlier : later + 1])) is not None
+        if (sharp := _sharp(about[earlier : later + 1])) is not None
     ]
     return sorted(pairs, key=lambda pair: not pair.sharp)[:MAX_RIVALS]
 
 
-def _sharp(a: StepTerms, b: StepTerms, between: Sequence[StepTerms]) -> bool | None:
-    """True if only one number or a negation differs, False if only one word does, else None.
-
-    A conclusion ("So …") with another figure is none if a step from `a` to `b` changes the amount.
+def _sharp(between: Sequence[StepTerms]) -> bool | None:
+    """True if the first and the last step differ only in one number or a negation, False if only in one
+    word, else None. A conclusion ("So …") with another figure is none if a step up to it changes the amount.
     """
+    a, b = between[0], between[-1]
     if a.states_change or b.states_change or not a.words or not b.words:
         return None
     words_apart = (len(a.words - b.words), len(b.words - a.words))
     values_apart = (len(a.values - b.values), len(b.values - a.values))
     if words_apart == (0, 0) and values_apart == (1, 1) and a.denied == b.denied:
         return None if b.refers_back and any(one.changes for one in between) else True
-    if values_apart != (0, 0):
+    if values_apart != (0, 0) or (a.denied != b.denied and max(words_apart)):
         return None
-    if a.denied != b.denied:
-        return True if max(words_apart) == 0 else None
     one_word = words_apart == (1, 1) and a.first == b.first and len(a.words) > 1
-    return False if one_word else None
+    return True if a.denied != b.denied else False if one_word else None
 
 
 RULE = "rule"
@@ -193,105 +186,90 @@ class StepJudgement:
 
 async def judge_steps(trace: LinkedTrace, context: CheckContext) -> list[StepJudgement]:
     """One judgement per step, in order."""
-    about = [step_terms(unmarked(step)) for step in trace.steps]
     texts = [*(source.text for source in trace.sources), trace.question]
-    results = computed(texts, [unmarked(step) for step in trace.steps])
+    plain = [unmarked(step) for step in trace.steps]
+    results = computed(texts, plain)
     found = {
-        n: judged
+        n: StepJudgement(verdict)
         for n, result in enumerate(results)
-        if (judged := _computed(trace, n, result, context) or _without_model(trace, n, context))
+        if (verdict := _without_model(trace, n, result, context)) is not None
     }
     rest = [n for n in range(len(trace.steps)) if n not in found]
-    for n, verdict in zip(rest, await _by_context(trace, rest, context), strict=True):
-        found[n] = StepJudgement(_as_given(trace.steps[n], verdict, context))
-    await _by_premises(trace, about, found, context)
+    wanted = [(trace.steps[n], trace.links[n].sources) for n in rest]
+    if trace.sources:
+        verdicts = await _verify(wanted, trace.sources, trace.question, context)
+    else:
+        asked = [_claim(step, context) for step, _ in wanted]
+        verdicts = [unmeasured(claim, Status.NOT_IN_CONTEXT, None, NOTHING_GIVEN, "none") for claim in asked]
+    for n, verdict in zip(rest, verdicts, strict=True):
+        given = is_given(trace.steps[n].text) and verdict.status not in (Status.CONTRADICTED, Status.UNCHECKED)
+        claim = _claim(trace.steps[n], context)
+        found[n] = StepJudgement(_by_rule(claim, Status.ENTAILED, None, "stated as given") if given else verdict)
+    await _by_premises(trace, found, context)
     for n in range(1, len(trace.steps)):
-        found[n] = _by_numbers(trace, n, found[n], context)
+        if found[n].verdict.method not in (RULE, "citation check") and _CONCLUSION.match(trace.steps[n].text):
+            claim = _claim(trace.steps[n], context)
+            found[n] = _by_numbers(claim, plain[: n + 1], texts, found[n], trace.question)
     return [found[n] for n in range(len(trace.steps))]
 
 
-def _without_model(trace: LinkedTrace, n: int, context: CheckContext) -> StepJudgement | None:
-    """Judge a step without the model: invalid citations, sentences without a claim, calculations."""
+def _without_model(
+    trace: LinkedTrace, n: int, result: DerivedResult | None, context: CheckContext
+) -> ClaimVerification | None:
+    """Judge a step without the model: invalid citations, sentences without a claim, calculations.
+
+    `result` is that of its equations, dates and times.
+    """
     step, links = trace.steps[n], trace.links[n]
     claim = _claim(step, context)
     if links.phantoms:
         names = ", ".join(links.phantoms)
         reason = f"cites {names}, which {'is' if len(links.phantoms) == 1 else 'are'} neither source nor step"
-        return StepJudgement(replace(phantom(claim, links.phantoms), citations=step.cites, reason=reason))
+        return replace(phantom(claim, links.phantoms), citations=step.cites, reason=reason)
     if links.circular:
-        return StepJudgement(
-            unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, _circularity(step, links), RULE)
-        )
-    derived = None if step.text.startswith(CALL) else derive(step.text, trace.question)
+        others = ", ".join(name for name in links.circular if name != step.id)
+        later = f"{others}, which rests on it or comes after it" if others else ""
+        reason = f"cites {' and '.join(filter(None, ('itself' if step.id in links.circular else '', later)))}"
+        return unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason, RULE)
+    if step.text.startswith(CALL):
+        return unmeasured(claim, Status.UNVERIFIABLE, None, ASSERTS_NOTHING, RULE)
+    derived = result or derive(step.text, trace.question)
     if derived and not derived.holds:
-        status, kind = Status.CONTRADICTED, GapType.CONTRADICTED
-        return StepJudgement(_by_rule(claim, status, kind, derived.reason))
-    if derived and (derived.whole or _calculated(step, trace, ())):
-        return StepJudgement(_by_rule(claim, Status.ENTAILED, None, derived.reason))
+        return _by_rule(claim, Status.CONTRADICTED, GapType.CONTRADICTED, derived.reason)
+    if derived and (result or derived.whole or _calculated(step, trace, ())):
+        return _by_rule(claim, Status.ENTAILED, None, f"the calculation is right: {derived.reason}")
     if _PLAN.match(step.text) or not _parts(step, context) or all(word.is_stop for word in words(step.text)):
-        return StepJudgement(unmeasured(claim, Status.UNVERIFIABLE, None, ASSERTS_NOTHING, RULE))
+        return unmeasured(claim, Status.UNVERIFIABLE, None, ASSERTS_NOTHING, RULE)
     return None
 
 
-def _computed(trace: LinkedTrace, n: int, result: DerivedResult | None, context: CheckContext) -> StepJudgement | None:
-    """Judge a step by its own equation, date or time: wrong, or right with numbers that were given."""
-    step = trace.steps[n]
-    if result is None or trace.links[n].phantoms or trace.links[n].circular or step.text.startswith(CALL):
-        return None
-    claim = _claim(step, context)
-    if not result.holds:
-        return StepJudgement(_by_rule(claim, Status.CONTRADICTED, GapType.CONTRADICTED, result.reason))
-    return StepJudgement(_by_rule(claim, Status.ENTAILED, None, f"the calculation is right: {result.reason}"))
-
-
-def _as_given(step: Step, verdict: ClaimVerification, context: CheckContext) -> ClaimVerification:
-    """A step that states what is given is context for later steps, unless a source contradicts it."""
-    if not is_given(step.text) or verdict.status in (Status.CONTRADICTED, Status.UNCHECKED):
-        return verdict
-    return _by_rule(_claim(step, context), Status.ENTAILED, None, "stated as given")
-
-
-def _by_numbers(trace: LinkedTrace, n: int, judged: StepJudgement, context: CheckContext) -> StepJudgement:
-    """Judge a conclusion by its one new number: the numbers given so far yield it, or they do not."""
-    step, verdict = trace.steps[n], judged.verdict
-    if verdict.method in (RULE, "citation check") or not _CONCLUSION.match(step.text):
-        return judged
-    earlier = [unmarked(one) for one in trace.steps[:n]]
-    texts = [*(source.text for source in trace.sources), trace.question, *earlier]
-    text = unmarked(step)
+def _by_numbers(
+    claim: Claim, steps: Sequence[str], given: Sequence[str], judged: StepJudgement, question: str
+) -> StepJudgement:
+    """Judge a conclusion, the last step, by its one new number: the numbers so far yield it, or they do not."""
+    *earlier, text = steps
+    texts = [*given, *earlier]
     known = {value for one in texts for value in numbers_in(one)}
     own = numbers_in(text)
     fresh = sorted(own - known, reverse=True)
-    if not fresh and own and own <= _calculated_results(trace, n) and verdict.is_flagged:
-        return replace(judged, verdict=_by_rule(_claim(step, context), Status.UNVERIFIABLE, None, NOT_STATED))
+    calculated = (derive(one, question) for one in earlier) if own and not fresh and judged.verdict.is_flagged else ()
+    if own and not fresh and own <= {one.result for one in calculated if one and one.holds}:
+        return replace(judged, verdict=_by_rule(claim, Status.UNVERIFIABLE, None, NOT_STATED))
     if not fresh or len(known) < 2 or any(number.unit == "clock" for number in numbers(text)) or dates(text):
         return judged
     yielded = next((value for value in fresh if derivable(value, texts, text)), None)
     if yielded is not None:
         reason = f"a calculation on the numbers given so far yields {yielded:.10g}"
-        return replace(judged, verdict=_by_rule(_claim(step, context), Status.ENTAILED, None, reason))
+        return replace(judged, verdict=_by_rule(claim, Status.ENTAILED, None, reason))
     if len(fresh) > 1:
         return judged
     reason = f"no calculation on the numbers given so far yields {fresh[0]:.10g}"
-    return replace(judged, verdict=_by_rule(_claim(step, context), Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason))
-
-
-def _calculated_results(trace: LinkedTrace, n: int) -> set[float]:
-    """The results of correct calculations in the steps before a step."""
-    found = (derive(unmarked(step), trace.question) for step in trace.steps[:n])
-    return {one.result for one in found if one and one.holds and one.result is not None}
+    return replace(judged, verdict=_by_rule(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason))
 
 
 def _by_rule(claim: Claim, status: Status, kind: GapType | None, reason: str) -> ClaimVerification:
     """A certain verdict by rule."""
     return replace(unmeasured(claim, status, kind, reason, RULE), certain=True)
-
-
-def _circularity(step: Step, links: StepLinks) -> str:
-    others = [name for name in links.circular if name != step.id]
-    itself = "itself" if len(others) < len(links.circular) else ""
-    later = f"{', '.join(others)}, which rests on it or comes after it" if others else ""
-    return f"cites {' and '.join(filter(None, (itself, later)))}"
 
 
 def _claim(step: Step, context: CheckContext, citations: tuple[str, ...] = ()) -> Claim:
@@ -301,30 +279,14 @@ def _claim(step: Step, context: CheckContext, citations: tuple[str, ...] = ()) -
 
 def _parts(step: Step, context: CheckContext) -> list[Claim]:
     """The assertions of a step; citations are resolved for the step as a whole."""
-    if step.text.startswith(CALL):
-        return []
+    sure = step.confidence
     said = without_lead_in(step.text)
     lead = len(step.text) - len(said)
-    found = [
-        replace(c, start=c.start + lead, end=c.end + lead)
+    return [
+        replace(c, start=c.start + lead, end=c.end + lead, confidence=c.confidence if sure is None else sure)
         for c in extract(said, target=context.profile.target, known_sources=step.cites)
         if c.kind is ClaimKind.ASSERTION
     ]
-    if step.confidence is None:
-        return found
-    return [replace(claim, confidence=step.confidence) for claim in found]
-
-
-async def _by_context(trace: LinkedTrace, places: Sequence[int], context: CheckContext) -> list[ClaimVerification]:
-    """Verify steps against the context alone, in one batch."""
-    if not trace.sources:
-        return [_unfounded(trace.steps[n], context) for n in places]
-    wanted = [(trace.steps[n], trace.links[n].sources) for n in places]
-    return await _verify(wanted, trace.sources, trace.question, context)
-
-
-def _unfounded(step: Step, context: CheckContext) -> ClaimVerification:
-    return unmeasured(_claim(step, context), Status.NOT_IN_CONTEXT, None, NOTHING_GIVEN, "none")
 
 
 async def _verify(
@@ -347,45 +309,37 @@ async def _verify(
 
 def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerification:
     worst = min(verdicts, key=lambda v: (not v.is_flagged, _WORST_FIRST.index(v.status)))
-    placed = in_response(worst, step.text)
-    evidence = tuple(dict.fromkeys(ref for verdict in verdicts for ref in verdict.evidence))
-    reason = worst.reason if len(verdicts) == 1 else f"“{worst.claim_text}”: {worst.reason}"
     return replace(
-        placed, claim_id=step.id, claim_text=step.text, start=0, end=len(step.text), evidence=evidence, reason=reason
+        in_response(worst, step.text),
+        claim_id=step.id,
+        claim_text=step.text,
+        start=0,
+        end=len(step.text),
+        evidence=tuple(dict.fromkeys(ref for verdict in verdicts for ref in verdict.evidence)),
+        reason=worst.reason if len(verdicts) == 1 else f"“{worst.claim_text}”: {worst.reason}",
     )
 
 
-async def _by_premises(
-    trace: LinkedTrace, about: Sequence[StepTerms], found: dict[int, StepJudgement], context: CheckContext
-) -> None:
-    """Verify open steps with their premises in waves, each once its possible premises are judged."""
-    near, places = premises(about), {step.id: n for n, step in enumerate(trace.steps)}
-    may = {
-        n: [places[name] for name in trace.links[n].steps] or ([] if trace.links[n].sources else near[n]) for n in found
-    }
-    open_ = [
-        n
-        for n in sorted(found)
-        if _is_open(found[n], cites=bool(trace.links[n].steps)) and (may[n] or _calculates(trace, n))
-    ]
-    while open_:
-        waiting = set(open_)
-        ready = [n for n in open_ if waiting.isdisjoint(may[n])]
+async def _by_premises(trace: LinkedTrace, found: dict[int, StepJudgement], context: CheckContext) -> None:
+    """Verify open steps with their premises in waves, each once its possible premises are judged.
+
+    A step is open if no rule decided it and it is unsupported or cites earlier steps.
+    """
+    near = premises([step_terms(unmarked(step)) for step in trace.steps])
+    places = {step.id: n for n, step in enumerate(trace.steps)}
+    may: dict[int, list[int]] = {}
+    for n in sorted(found):
+        links, judged = trace.links[n], found[n]
+        settled = judged.verdict.method in (RULE, "citation check") or (judged.entailed and not links.steps)
+        before = [places[name] for name in links.steps] or ([] if links.sources else near[n])
+        # The numbers of a calculation may come from steps it shares no word with.
+        if not settled and (before or ((own := derive(trace.steps[n].text, trace.question)) and own.operands)):
+            may[n] = before
+    while may:
+        ready = [n for n, before in may.items() if may.keys().isdisjoint(before)]
         again = await asyncio.gather(*(_with_premises(trace, n, may[n], found, context) for n in ready))
         found.update(zip(ready, again, strict=True))
-        open_ = [n for n in open_ if n not in set(ready)]
-
-
-def _calculates(trace: LinkedTrace, n: int) -> bool:
-    """True if a step calculates: its numbers may come from steps it shares no word with."""
-    derived = derive(trace.steps[n].text, trace.question)
-    return derived is not None and bool(derived.operands)
-
-
-def _is_open(judged: StepJudgement, *, cites: bool) -> bool:
-    """True if no rule decided the step and it is unsupported or cites earlier steps."""
-    settled = judged.verdict.method in (RULE, "citation check")
-    return not settled and (cites or not judged.entailed)
+        may = {n: before for n, before in may.items() if n not in ready}
 
 
 async def _with_premises(
@@ -404,8 +358,11 @@ async def _with_premises(
     sources = [*_reduced_context(trace.sources, before.verdict), *(Source(one.id, one.text) for one in supported)]
     cited = (*links.sources, *(name for name in links.steps if name in names))
     (verdict,) = await _verify([(step, cited)], sources, trace.question, context)
-    judged = _as_assumption(verdict) if not trace.sources else _unflag_conclusion(verdict, trace, supported, context)
-    return StepJudgement(_with_failed_premises(judged, failed), names)
+    if trace.sources:
+        verdict = _unflag_conclusion(verdict, trace, supported, context)
+    elif verdict.status is Status.NOT_IN_CONTEXT:  # without a context it is an assumption
+        verdict = replace(verdict, is_flagged=False, gap_type=None, spans=(), reason=NOTHING_GIVEN)
+    return StepJudgement(_with_failed_premises(verdict, failed), names)
 
 
 def _unflag_conclusion(
@@ -475,13 +432,6 @@ def _reduced_context(sources: Sequence[Source], verdict: ClaimVerification) -> l
     for ref in verdict.evidence:
         quotes.get(ref.source, []).append(ref.text)
     return [Source(s.id, "\n".join(quotes[s.id]), s.origin) for s in sources if quotes[s.id]]
-
-
-def _as_assumption(verdict: ClaimVerification) -> ClaimVerification:
-    """Without a context, an unsupported step is an assumption and is not flagged."""
-    if verdict.status is not Status.NOT_IN_CONTEXT:
-        return verdict
-    return replace(verdict, is_flagged=False, gap_type=None, spans=(), reason=NOTHING_GIVEN)
 
 
 def _with_failed_premises(verdict: ClaimVerification, failed: Sequence[str]) -> ClaimVerification:
