@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from groundwire.actions.calls import LedgerCall, difference, has_path, paths
+from groundwire.actions.calls import LedgerCall, has_path, paths
+from groundwire.actions.compare import Comparison, names, related
+from groundwire.actions.ledger import Ledger
 from groundwire.actions.statements import INLINE, ActionStatement, find_statements
+from groundwire.actions.values import read
 from groundwire.actions.words import (
     FINE_GROUPS,
     NOUN_GROUPS,
@@ -45,6 +49,7 @@ _RUN_OBJECTS = (
 _ALL, _WEB, _BROWSER, _CODE, _GIVEN, _LOCAL_SEARCH, _PASSED, _SAID_COUNT = expressions(
     "actions", "all web browser code given local_search passed said_count"
 )
+_ADMITTED, _UNDO, _PARTIAL, _PAST_STATE = expressions("actions", "admitted undo partial past_state")
 _NOTHING_DONE = pattern("nothing_done")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
@@ -56,31 +61,91 @@ _OK: Outcome = (ActionStatus.PERFORMED, "", "")
 
 def check_actions(ledger: ActionLedger) -> list[ActionVerdict]:
     """A verdict on every action that the agent's messages state, with offsets into each message."""
-    calls = [LedgerCall(record) for record in ledger.calls]
     return [
         verdict
         for message in ledger.messages
-        for verdict in _check(message.text, calls[: message.calls], ledger.request)
+        for verdict in _check(message.text, Ledger(ledger.calls[: message.calls]), ledger.request)
     ]
 
 
 def check_answer(answer: str, ledger: ActionLedger) -> list[ActionVerdict]:
     """The same for one answer that follows all calls of the ledger."""
-    return _check(answer, [LedgerCall(record) for record in ledger.calls], ledger.request)
+    return _check(answer, Ledger(ledger.calls), ledger.request)
 
 
-def _check(text: str, calls: Sequence[LedgerCall], request: str) -> list[ActionVerdict]:
-    judge = _Judge(calls, request, text)
-    return [ActionVerdict(s.text, s.start, s.end, *judge.verdict(s)) for s in find_statements(text)]
+def _check(text: str, ledger: Ledger, request: str) -> list[ActionVerdict]:
+    judge = _Judge(ledger, request, text)
+    found = [ActionVerdict(s.text, s.start, s.end, *judge.verdict(s)) for s in judge.statements if not s.is_report]
+    reports = [ActionVerdict(s.text, s.start, s.end, *judge.report(s)) for s in judge.statements if s.is_report]
+    return sorted([*found, *(one for one in reports if one.is_flagged)], key=lambda one: one.start)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Judge:
     """The calls before a message, the request it answers, and the message."""
 
-    calls: Sequence[LedgerCall]
+    ledger: Ledger
     request: str
     answer: str
+
+    @property
+    def calls(self) -> Sequence[LedgerCall]:
+        return self.ledger.calls
+
+    @cached_property
+    def statements(self) -> list[ActionStatement]:
+        return find_statements(self.answer)
+
+    def report(self, statement: ActionStatement) -> Outcome:
+        """How things are said to be: the calls that the statement is about must not say otherwise."""
+        targets = self._targets(statement, range(len(self.calls)))
+        if not targets:
+            return _OK
+        bad = self._bad_outcome(statement, targets)
+        if bad:
+            return bad
+        other = Comparison(statement.rest, targets, self.ledger, self.request, statement.verb).difference()
+        return (ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name) if other else _OK
+
+    def _targets(self, statement: ActionStatement, places: Iterable[int]) -> list[int]:
+        """The calls that have most in common with a statement; those that change something rather than others."""
+        said = read(statement.rest)
+        scores = {place: related(said, self.ledger, place) for place in places}
+        most = max(scores.values(), default=0.0)
+        effects = {place: score for place, score in scores.items() if not self.calls[place].is_reading}
+        most_effect = max(effects.values(), default=0.0)
+        if most_effect and most_effect >= 0.6 * most and not _PAST_STATE.search(statement.rest):
+            scores, most = effects, most_effect
+        return [place for place, score in scores.items() if most and score >= 0.9 * most]
+
+    def _bad_outcome(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
+        if _ADMITTED.search(statement.sentence):
+            return None
+        last = self.calls[targets[-1]]
+        if last.is_reading:
+            return None
+        if last.failed:
+            return ActionStatus.FAILED, last.quote(), last.record.name
+        return self._denied(statement, last) or self._undone(statement, targets)
+
+    def _denied(self, statement: ActionStatement, call: LedgerCall) -> Outcome | None:
+        said = read(statement.rest).stems | {statement.verb}
+        for key, (asked, came) in call.denied.items():
+            if read(asked).stems & said or any(not v.forms.isdisjoint(w.forms) for v in read(asked).values for w in read(statement.rest).values):
+                return ActionStatus.CONTRADICTED, f"its result says {key}: {came}", call.record.name
+        return None
+
+    def _undone(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
+        """A later call that takes it back."""
+        for place in targets:
+            keys = {v.key for v in self.calls[place].content.values if v.kind in ("id", "path", "email") or (v.kind == "number" and v.key >= 10)}
+            for later in self.calls[place + 1 :]:
+                undoes = any(_UNDO.search(word) for word in later.name_words) and not later.failed
+                same = {v.key for v in later.given.values} & keys
+                if undoes and same and not set(later.name_words) & (read(statement.sentence).stems | {statement.verb}) - set(self.calls[place].name_words):
+                    if not any(_UNDO.search(word) for word in self.calls[place].name_words):
+                        return ActionStatus.CONTRADICTED, "a later call takes it back", later.record.name
+        return None
 
     def verdict(self, statement: ActionStatement) -> Outcome:
         if statement.outcome:
@@ -118,7 +183,7 @@ class _Judge:
         ):
             return False
         shared = content_words(statement.rest) & (content_words(call.text) | set(call.name_words))
-        others = (s for s in find_statements(self.answer) if s.start != statement.start)
+        others = (s for s in self.statements if s.start != statement.start and not s.is_report)
         return bool(shared) and not any(_could_do(other, call) for other in others)
 
     def _is_reported(self, statement: ActionStatement) -> bool:
@@ -151,12 +216,14 @@ class _Judge:
         missing = self._missing_target(statement, found)
         if missing:
             return ActionStatus.UNPERFORMED, missing, found[-1].record.name
-        best = _nearest(statement, _on_targets(statement, found))
-        differences = [difference(statement, call, self.calls, self.request) for call in best]
-        if all(differences):
-            return ActionStatus.CONTRADICTED, differences[-1], best[-1].record.name
-        same = [call for call, other in zip(best, differences, strict=True) if not other]
-        return self._result(statement, same)
+        best = _on_targets(statement, found)
+        places = [place for place, call in enumerate(self.calls) if any(call is one for one in best)]
+        targets = self._targets(statement, places) or places
+        other = Comparison(f"x {statement.rest}", targets, self.ledger, self.request, statement.verb).difference()
+        bad = self._bad_outcome(statement, targets)
+        if other and not (bad and bad[0] is ActionStatus.FAILED):
+            return ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name
+        return bad or self._result(statement, [self.calls[place] for place in targets])
 
     def _missing_target(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
         """A file or identifier of the statement that no such call names."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundwire.actions.words import (
     COMMON,
@@ -30,7 +30,7 @@ _AGENT, _AND, _ELIDED, _PASSIVE, _OTHER_SUBJECT, _AT_END, _OBJECT = expressions(
 _NOUN_USE, _STATE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
     "actions", "noun_use state cut quote clause text_object except"
 )
-(_SUCCESS,) = expressions("actions", "success")
+_SUCCESS, _REPORT_CUT, _HYPOTHETICAL = expressions("actions", "success report_cut hypothetical")
 _STATE_GROUPS = {
     "calendar": ("create", "change", "send"), "inbox": ("send", "change"), "live": ("deploy", "change"),
     "production": ("deploy", "change"), "running": ("start", "change"), "online": ("start", "change"),
@@ -41,7 +41,7 @@ _REPORTED = pattern("reported")
 INLINE = pattern("inline")
 _DONE = re.compile(rf"[\s*_#>✅✔️☑-]*(?:{pattern('done').pattern})\b(?P<rest>[^.!\n]*)", re.IGNORECASE)
 _OUTCOME = re.compile(
-    rf"(?P<what>\b(?:{pattern('checked_thing').pattern})\b)(?P<mid>[^.;:!?\n]{{0,40}}?)"
+    rf"(?P<what>\b(?:{pattern('checked_thing').pattern})\b)(?P<mid>[^.,;:!?\n]{{0,40}}?)"
     rf"\b(?:{pattern('went_well').pattern})\b",
     re.IGNORECASE,
 )
@@ -61,7 +61,7 @@ class ActionStatement:
     `object` is the part that must agree with the call, `rest` all of the clause. A `passive` statement may
     also report what a tool showed, a `perfect` one ("has been sent") least of all. `success`: it says that
     the call went well, not only that it was made. `outcome`: it only says that tests, a build or a linter
-    went well.
+    went well. `is_report`: it says how things are, and so is false only if a call says otherwise.
     """
 
     text: str
@@ -75,6 +75,8 @@ class ActionStatement:
     perfect: bool = False
     success: bool = False
     outcome: str = ""
+    sentence: str = ""
+    is_report: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,24 @@ def find_statements(text: str) -> list[ActionStatement]:
     for span in sentences(plain):
         sentence = plain[span.start : span.end]
         if sentence.strip() and not sentence.rstrip(' "”)*_').endswith("?"):
-            found += [s for s in _in_sentence(sentence, span.start) if not (has_code and _is_inline(s))]
+            here = [s for s in _in_sentence(sentence, span.start) if not (has_code and _is_inline(s))]
+            here = here or list(_reports(sentence, span.start))
+            found += [replace(s, sentence=sentence) for s in here]
     return [s for s in found if not any(start < s.start < end for start, end in quotes)]
+
+
+def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
+    """Clauses that say how things are: "The shed is locked", "SKU 8841 now costs €12.49"."""
+    start = 0
+    for match in (*_REPORT_CUT.finditer(sentence), None):
+        end = match.start() if match else len(sentence)
+        clause = sentence[start:end]
+        if len(clause.split()) > 2 and not _HYPOTHETICAL.search(clause):
+            yield ActionStatement(
+                clause.strip(), offset + start + len(clause) - len(clause.lstrip()), offset + start + len(clause.rstrip()),
+                "", frozenset(), clause, clause, is_report=True,
+            )  # fmt: skip
+        start = match.end() if match else end
 
 
 def _is_inline(statement: ActionStatement) -> bool:
