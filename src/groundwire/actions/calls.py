@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from groundwire.actions.values import Content, read
@@ -22,14 +23,17 @@ from groundwire.actions.words import (
     lemma,
     pattern,
 )
-from groundwire.text.lexicon import expressions
+from groundwire.text.lexicon import expressions, word_set
 from groundwire.types import CallRecord
 
+_MAX_PAIRS = 12  # numbers of a result whose sums and differences are computed
 _RUNS = frozenset(("test", "build", "lint", "types"))
 _FILE_TOOL, _SHELL_TOOL, _PROGRAM, _ANY_TOOL, _WRITING_METHOD, _SQL_WORD = expressions(
     "actions", "file_tool shell_tool program any_tool writing_method sql_word"
 )
-_PATH, _NO_PATH, _WIDE = expressions("actions", "path no_path wide")
+_PATH, _NO_PATH, _WIDE, _FREE_KEY = expressions("actions", "path no_path wide free_key")
+_SLOT = re.compile(r"#?[A-Za-z][\w.'-]*(?:[ _-][A-Za-z][\w.'-]*){0,2}|\S+@\S+")
+_STATES = word_set("on off true false open closed yes no none null high low medium public private default user admin now")
 _SQL_GROUPS = {
     "SELECT": ("read", "search"), "INSERT": ("create", "edit", "save"), "UPDATE": ("change", "edit"),
     "DELETE": ("remove",), "DROP": ("remove",), "TRUNCATE": ("remove",), "CREATE": ("create", "edit"),
@@ -110,6 +114,13 @@ class LedgerCall:
     def values(self) -> list[str]:
         """The strings and numbers of the arguments."""
         return list(_scalars(self.data))
+
+    @cached_property
+    def slots(self) -> list[tuple[str, str]]:
+        """The arguments that name what the call acts on: short texts, not messages and not states."""
+        pairs = ((key, one) for key, v in self.fields.items() for one in (v if isinstance(v, list) else [v]))
+        texts = [(key, one) for key, one in pairs if isinstance(one, str) and not _FREE_KEY.search(key)]
+        return [(key, one) for key, one in texts if _SLOT.fullmatch(one) and one.lower() not in _STATES]
 
     @cached_property
     def short_name(self) -> str:
@@ -202,6 +213,8 @@ class LedgerCall:
             return not self.commands
         if self._sql:
             return self._sql == "SELECT"
+        if not self.groups and isinstance(parsed(self.record.result), list):
+            return True  # a name without a verb that shows a list: `directory.team`
         return self.groups == {"read"} or (self._is_named_reading and "any" not in self.groups)
 
     @cached_property
@@ -244,6 +257,8 @@ def parsed(text: str) -> object:
 def _differ(asked: str, came: str) -> bool:
     """True for "locked" and "jammed", 2 and 3, not for 2 and 2.0 or for "close" and "closed"."""
     one, other = asked.lower(), came.lower()
+    if one.replace(".", "").isdecimal() != other.replace(".", "").isdecimal() or len(one.split()) > 2:
+        return False
     if _FINE.fullmatch(other) or one in other or other in one or lemma(one) == lemma(other):
         return False
     try:
@@ -278,12 +293,17 @@ def has_path(call: LedgerCall, path: str) -> bool:
 
 
 def _counted(call: LedgerCall) -> Iterator[float]:
-    for text in (call.record.arguments, call.record.result):
-        yield from _lengths(parsed(text))
-        yield float(len(re.findall(r"\n|\\n", text.strip())) + 1)
-        yield float(text.count(", ") + 1)
-    paths = {value.key for value in call.content.values if value.kind == "path"}
-    yield float(len(paths))
+    told = parsed(call.record.result)
+    yield from _lengths(call.data)
+    yield from _lengths(told)
+    if told is None:
+        lines = [line for line in call.result.splitlines() if line.strip()]
+        yield float(len(lines))
+        yield float(call.result.count(", ") + 1)
+    raw = {float(str(value.key)) for value in read(call.result).values if value.forms}
+    if len(raw) <= _MAX_PAIRS:
+        yield from (round(one + other, 2) for one, other in combinations(raw, 2))
+        yield from (round(abs(one - other), 2) for one, other in combinations(raw, 2))
 
 
 def _lengths(data: object) -> Iterator[float]:
@@ -296,8 +316,7 @@ def _lengths(data: object) -> Iterator[float]:
                 yield float(round(sum(column), 2))
             else:
                 yield from map(float, Counter(map(str, column)).values())
-    if isinstance(data, dict):
-        yield float(len(data))
-        yield from map(float, Counter(str(value) for value in data.values()).values())
+    if isinstance(data, dict) and all(isinstance(value, str) for value in data.values()):
+        yield from map(float, Counter(data.values()).values())
     for value in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
         yield from _lengths(value)

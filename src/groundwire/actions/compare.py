@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from groundwire.actions.calls import LedgerCall
 from groundwire.actions.ledger import Ledger
@@ -13,9 +14,13 @@ from groundwire.actions.words import lemma
 from groundwire.text.lexicon import expressions, word_set
 from groundwire.text.tokens import is_stop
 
-_OLD_VALUE, _AMOUNT_KEY, _PERSON_KEY, _IDENTIFIER, _SCALED, _LABEL = expressions(
-    "actions", "old_value amount_key person_key identifier scaled label"
+_OLD_VALUE, _AMOUNT_KEY, _QUANTITY_KEY, _IDENTIFIER, _LABEL, _PERSON_KEY, _ROLE, _MODE_KEY = expressions(
+    "actions", "old_value amount_key size_key identifier label person_key role mode_key"
 )
+_ROLE_KEYS = {
+    "from": ("from", "source", "src", "from_account", "origin"),
+    "to": ("to", "target", "destination", "dest", "to_account", "dst"),
+}
 _WEAK = word_set("id number no new time date minute hour day week per code version")
 _TOLERANCE = 0.08  # how far "about 2,500" may be from the number
 
@@ -29,10 +34,13 @@ class Comparison:
     ledger: Ledger
     request: str
     verb: str = ""
+    is_report: bool = False
 
     def difference(self) -> str:
         """A value that the calls have otherwise; empty if there is none."""
         for value in read(self.text).values:
+            if value.kind in ("number", "percent") and not value.key:
+                continue  # "zero errors": see the outcome of the calls
             found = self._entity(value) if value.kind in ("id", "email", "name") else self._scalar(value)
             if found:
                 return found
@@ -55,28 +63,61 @@ class Comparison:
             return ""
         known = any(names(self.ledger, place, value) for place in range(len(self.ledger.calls)))
         if value.kind == "name":
-            if value.vague and not known:
-                return ""  # the first word of a sentence
-            rival = self._other_person()
+            if (value.vague and not known) or (self.is_report and known):
+                return ""  # the first word of a sentence, or what another call showed
+            rival = self._person()
             return f"the call was made for {rival}, not {value.text}" if rival else ""
         if not known and not self._asked(value) and _IDENTIFIER.fullmatch(value.text):
             return f"no call names {value.text}"
         rivals = [other for call in self._calls for other in call.given.values if _alike(value, other)]
         return f"the call names {rivals[0].text}, not {value.text}" if rivals else ""
 
-    def _other_person(self) -> str:
-        """Whom the calls were made for, in an argument that names a person."""
+    def _person(self) -> str:
+        """Whom the calls were made for, if the statement does not name them."""
         said = self.text.lower()
-        for call in self._calls:
-            for key, given in call.fields.items():
-                texts = given if isinstance(given, list) else [given]
-                for one in texts:
-                    is_name = isinstance(one, str) and re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][\w.'-]+)*|\S+@\S+", one)
-                    if is_name and _PERSON_KEY.search(key) and not any(
-                        part in said for part in re.findall(r"[a-z]{3,}", one.lower().split("@")[0])
-                    ):
-                        return str(one)
+        for place, call in zip(self.targets, self._calls, strict=True):
+            people = [slot for key, slot in call.slots if _PERSON_KEY.search(key)]
+            linked = self.ledger.linked(place)
+            people += [v.text for v in linked.values if v.kind == "name"] if not people else []
+            if people and not any(part in said for one in people for part in _parts(one)):
+                return people[0]
         return ""
+
+    def other_object(self, text: str) -> str:
+        """What the calls were made for instead of what was asked for and is stated: the kitchen, not the bedroom."""
+        asked, said = read(self.request).stems, read(text).stems
+        words = [lemma(word) for word in re.findall(r"[A-Za-z]+", text)]
+        for call in self._calls:
+            if call.is_shell or call.is_file_tool:
+                continue
+            missing = [
+                word
+                for word, head in pairwise(words)
+                if word in asked and call.covers(head) and head in said and word in said
+                and not any(covers(self.ledger, place, word) for place in self.targets)
+            ]
+            for key, slot in call.slots if missing else ():
+                own = [part for part in _parts(slot) if lemma(part) not in asked | said]
+                if own and len(_parts(slot)) <= 2 and not _MODE_KEY.search(key):
+                    return f"the call was made for {slot}, not {missing[0]}"
+        return ""
+
+    def swapped(self) -> str:
+        """ "from savings to the current account", where the call has it the other way round."""
+        said = {match[1].lower(): read(match[2]).stems for match in _ROLE.finditer(self.text)}
+        said["to"] = said.get("to", said.get("into", frozenset()))
+        for call in self._calls:
+            given = {key: self._meaning(call, keys) for key, keys in _ROLE_KEYS.items()}
+            for one, other in (("from", "to"), ("to", "from")):
+                mine = said.get(one, frozenset())
+                if mine and mine & given[other] and not mine & given[one] and given[one]:
+                    return f"the call has it the other way round: {one} {next(call.fields[k] for k in _ROLE_KEYS[one] if k in call.fields)}"
+        return ""
+
+    def _meaning(self, call: LedgerCall, keys: Sequence[str]) -> frozenset[str]:
+        """The words of an argument, and of the records about what it names."""
+        texts = [str(call.fields[key]) for key in keys if key in call.fields]
+        return frozenset().union(*(self.ledger.about(text) for text in texts)) if texts else frozenset()
 
     def _asked(self, value: Value) -> bool:
         return any((other.kind, other.key) == (value.kind, value.key) for other in read(self.request).values)
@@ -132,7 +173,7 @@ class Comparison:
         near = (value.near | {self.verb}) - _WEAK
         counted = [other for other in own if other.forms]
         alike = [one for one in counted if near & one.near or (value.kind == "money" and _is_amount(one))]
-        if any(_fits(value, other) for other in counted) or self._is_hour(value):
+        if any(_fits(value, other) for other in counted) or self._is_hour(value) or self._is_written(value):
             return ""
         label = self._label(value)
         named = [other for other in counted if label in other.near] if label else []
@@ -145,11 +186,20 @@ class Comparison:
         if alike and not any(raw in call.counts for call in self._calls):
             meant = any(near & other.near and _fits(value, other) for other in self._others())
             return "" if meant and value.kind != "money" else f"the call says {alike[0].text}, not {value.text}"
-        if any(_fits(value, other) for other in self._others()) or self._is_counted(value):
+        if any(_fits(value, other) for other in self._others()):
             return ""
+        if self._is_counted(value):
+            sizes = [v for c in self._calls for v in c.given.values if v.forms and _is_quantity(v)]
+            is_size = sizes and self._asked_number(value) and not c_counts(self._calls, raw)
+            return f"the call says {sizes[0].text}, not {value.text}" if is_size else ""
         if self._asked_number(value) and not counted:
             return ""
         return f"no call says {value.text}"
+
+    def _is_written(self, value: Value) -> bool:
+        """True for the number of an address or a path of the calls."""
+        digits = re.sub(r"\D", "", value.text)
+        return len(digits) > 1 and any(re.search(rf"(?<!\d){digits}(?!\d)", call.low) for call in self._calls)
 
     def _label(self, value: Value) -> str:
         """The noun of "SKU 8841", "room 12": such a number names a thing."""
@@ -178,12 +228,24 @@ class Comparison:
 
 def names(ledger: Ledger, place: int, value: Value) -> bool:
     """True if a call, or a record about what it names, has this person, place or identifier."""
-    call, linked = ledger.calls[place], ledger.linked(place)
-    key = str(value.key)
+    linked = ledger.linked(place)
+    if _is_in(ledger.calls[place], value):
+        return True
     if value.kind == "name":
-        plain = key.removesuffix("s") if len(key) > 4 else key
-        return plain in call.low or any(plain in stem for stem in linked.stems)
-    return any(other.key == value.key for other in (*call.content.values, *linked.values)) or key in call.low
+        return lemma(str(value.key)) in linked.stems or any(_bare(value) in stem for stem in linked.stems)
+    return any(other.key == value.key for other in linked.values)
+
+
+def _is_in(call: LedgerCall, value: Value) -> bool:
+    if value.kind == "name":
+        return _bare(value) in call.low
+    found = any(other.key == value.key for other in call.content.values)
+    return found or bool(re.search(rf"(?<![\w-]){re.escape(str(value.key))}(?![\w-])", call.low))
+
+
+def _bare(value: Value) -> str:
+    key = str(value.key)
+    return key.removesuffix("s") if len(key) > 4 else key
 
 
 def _alike(value: Value, other: Value) -> bool:
@@ -191,7 +253,15 @@ def _alike(value: Value, other: Value) -> bool:
     if value.kind != other.kind:
         return False
     shape = [re.sub(r"\d+", "0", str(one.key)) for one in (value, other)]
-    return value.kind == "email" or shape[0] == shape[1]
+    return value.kind == "email" or shape[0] == shape[1] or all(one.startswith("#") for one in shape)
+
+
+def _parts(text: str) -> list[str]:
+    return re.findall(r"[a-z]{2,}", text.lower().split("@")[0])
+
+
+def covers(ledger: Ledger, place: int, stem: str) -> bool:
+    return ledger.calls[place].covers(stem) or stem in ledger.linked(place).stems
 
 
 def _is_same(value: Value, other: Value) -> bool:
@@ -207,16 +277,25 @@ def _fits_time(value: Value, other: Value) -> bool:
 def _fits(value: Value, other: Value) -> bool:
     if not value.forms.isdisjoint(other.forms):
         return True
-    loose = value.vague or _SCALED.search(value.text)
-    return bool(loose) and any(abs(one - two) <= _TOLERANCE * abs(two) for one in value.forms for two in other.forms)
+    loose = value.vague
+    return loose and any(abs(one - two) <= _TOLERANCE * abs(two) for one in value.forms for two in other.forms)
+
+
+def c_counts(calls: Iterable[LedgerCall], raw: float) -> bool:
+    return any(raw in call.counts for call in calls)
+
+
+def _is_quantity(value: Value) -> bool:
+    return bool(_QUANTITY_KEY.search(" ".join(value.near)))
 
 
 def _is_amount(value: Value) -> bool:
     return value.kind == "money" or bool(value.near and _AMOUNT_KEY.search(" ".join(value.near)))
 
 
-def related(said: Content, ledger: Ledger, place: int) -> float:
+def related(text: str, ledger: Ledger, place: int) -> float:
     """How much a call has in common with a statement: its rarer words, and the things it names."""
+    said = read(text)
     call, linked = ledger.calls[place], ledger.linked(place)
     score = 0.0
     for stem in said.stems:
@@ -224,6 +303,9 @@ def related(said: Content, ledger: Ledger, place: int) -> float:
             score += ledger.weights.get(stem, 0.5)
         elif stem in linked.stems:
             score += 0.9 * ledger.weights.get(stem, 0.5)
-    return score + sum(
-        1.5 for value in said.values if value.kind in ("id", "email", "name", "path") and names(ledger, place, value)
-    )
+    for value in said.values:
+        if value.kind in ("id", "email", "name", "path"):
+            score += 1.5 if _is_in(call, value) else 0.9 * names(ledger, place, value)
+        elif value.kind == "number" and _LABEL.search(text[: value.start]):
+            score += 1.5 * any(not value.forms.isdisjoint(other.forms) for other in call.given.values)
+    return score

@@ -18,7 +18,6 @@ from groundwire.actions.ledger import Ledger
 from groundwire.actions.statements import INLINE, ActionStatement, find_statements
 from groundwire.actions.values import read
 from groundwire.actions.words import (
-    FINE_GROUPS,
     NOUN_GROUPS,
     OBJECTS,
     TEXTS,
@@ -35,6 +34,7 @@ from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
 _RUN_GROUPS = frozenset(("run", "test", "build", "lint", "types", "format"))  # a run that fails is still a run
 _OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
 _BROAD = frozenset(("read", "search", "edit", "create", "change"))
+_UNSPECIFIC = frozenset(("run", "read", "create", "change", "any", "edit", "save"))  # such calls may do more
 _OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
 _MEDIA = frozenset(("email", "chat"))
 _BARE_FILE = re.compile(r"\b(README|Makefile|Dockerfile|LICENSE)\b(?!\.\w)", re.IGNORECASE)  # names without a suffix
@@ -49,7 +49,7 @@ _RUN_OBJECTS = (
 _ALL, _WEB, _BROWSER, _CODE, _GIVEN, _LOCAL_SEARCH, _PASSED, _SAID_COUNT = expressions(
     "actions", "all web browser code given local_search passed said_count"
 )
-_ADMITTED, _UNDO, _PARTIAL, _PAST_STATE = expressions("actions", "admitted undo partial past_state")
+_ADMITTED, _UNDO, _PARTIAL, _PAST_STATE, _ALL_OF = expressions("actions", "admitted undo partial past_state all_of")
 _NOTHING_DONE = pattern("nothing_done")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
@@ -104,29 +104,46 @@ class _Judge:
         bad = self._bad_outcome(statement, targets)
         if bad:
             return bad
-        other = Comparison(statement.rest, targets, self.ledger, self.request, statement.verb).difference()
+        comparison = Comparison(statement.rest, targets, self.ledger, self.request, is_report=True)
+        other = comparison.difference() or comparison.swapped()
         return (ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name) if other else _OK
 
     def _targets(self, statement: ActionStatement, places: Iterable[int]) -> list[int]:
         """The calls that have most in common with a statement; those that change something rather than others."""
-        said = read(statement.rest)
-        scores = {place: related(said, self.ledger, place) for place in places}
+        scores = {place: related(statement.rest, self.ledger, place) for place in places}
         most = max(scores.values(), default=0.0)
         effects = {place: score for place, score in scores.items() if not self.calls[place].is_reading}
         most_effect = max(effects.values(), default=0.0)
         if most_effect and most_effect >= 0.6 * most and not _PAST_STATE.search(statement.rest):
             scores, most = effects, most_effect
-        return [place for place, score in scores.items() if most and score >= 0.9 * most]
+        return [place for place, score in scores.items() if most and score >= 0.97 * most]
 
     def _bad_outcome(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
         if _ADMITTED.search(statement.sentence):
             return None
+        if _ALL_OF.search(statement.sentence):
+            bad = self._exception(targets)
+            if bad:
+                return bad
         last = self.calls[targets[-1]]
         if last.is_reading:
             return None
-        if last.failed:
+        if last.failed and not _is_first_part(_narrowed(statement), last):
             return ActionStatus.FAILED, last.quote(), last.record.name
+        nothing = self._nothing_done(statement, last) if statement.is_report else None
+        if nothing:
+            return ActionStatus.CONTRADICTED, f"its result says: {last.line(nothing.start())}", last.record.name
         return self._denied(statement, last) or self._undone(statement, targets)
+
+    def _exception(self, targets: Sequence[int]) -> Outcome | None:
+        """What speaks against "all": a call of the same tool that failed for good, or a result that lists failures."""
+        tools = {self.calls[place].record.name for place in targets}
+        last: dict[str, LedgerCall] = {}
+        for call in self.calls:
+            if call.record.name in tools and not call.is_shell:
+                last[call.record.arguments] = call
+        bad = next((call for call in last.values() if call.failed or _PARTIAL.search(call.result)), None)
+        return (ActionStatus.CONTRADICTED, bad.quote(), bad.record.name) if bad else None
 
     def _denied(self, statement: ActionStatement, call: LedgerCall) -> Outcome | None:
         said = read(statement.rest).stems | {statement.verb}
@@ -173,7 +190,7 @@ class _Judge:
 
         The tables cannot know every tool, and a wrong accusation is worse than a missed one.
         """
-        precise = not call.is_shell and call.groups & FINE_GROUPS
+        precise = call.groups - _UNSPECIFIC
         if precise or call.is_reading or call.is_file_tool or call.failed or "draft" in call.text.lower():
             return False
         if (
@@ -219,7 +236,9 @@ class _Judge:
         best = _on_targets(statement, found)
         places = [place for place, call in enumerate(self.calls) if any(call is one for one in best)]
         targets = self._targets(statement, places) or places
-        other = Comparison(f"x {statement.rest}", targets, self.ledger, self.request, statement.verb).difference()
+        text = statement.rest if statement.passive else f"x {statement.rest}"
+        comparison = Comparison(text, targets, self.ledger, self.request, statement.verb)
+        other = comparison.difference() or comparison.swapped() or comparison.other_object(statement.object)
         bad = self._bad_outcome(statement, targets)
         if other and not (bad and bad[0] is ActionStatus.FAILED):
             return ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name
@@ -255,7 +274,7 @@ class _Judge:
         return ActionStatus.PERFORMED, "", name
 
     def _nothing_done(self, statement: ActionStatement, call: LedgerCall) -> re.Match[str] | None:
-        found = None if call.is_file_tool else _NOTHING_DONE.search(call.record.result)
+        found = None if call.is_file_tool else _NOTHING_DONE.search(call.result)
         if not found or not _concerns(found[0].lower(), statement.groups):
             return None
         admitted = _UNFINISHED.search(found[0]) and _UNFINISHED_SAID.search(self.answer)
@@ -384,6 +403,8 @@ def _removes_whole(statement: ActionStatement) -> bool:
 
 def _other_kind(statement: ActionStatement, call: LedgerCall) -> bool:
     """True if both name a kind of object, and not the same: an email is no chat message."""
+    if "send" not in statement.groups and read(statement.object).stems & call.given.stems:
+        return False  # the same thing by name
     words = [lemma(word) for word in re.findall(r"[A-Za-z-]+", statement.object)[:6]]
     mine = any_groups([*words, statement.verb], OBJECTS)
     theirs = any_groups(call.name_words, OBJECTS)

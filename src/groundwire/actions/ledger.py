@@ -13,7 +13,7 @@ from groundwire.actions.calls import LedgerCall
 from groundwire.actions.values import Content, Value, read
 from groundwire.types import CallRecord
 
-_MAX_SHARED = 4  # records that name a value: one that more of them name identifies none
+_MAX_SHARED = 8  # records that name a value: one that more of them name identifies none
 _MAX_PAIRS = 60  # numbers of a trace whose sums and differences are computed
 
 
@@ -46,6 +46,12 @@ class Ledger:
         found = [record for key in keys if len(self._places[key]) <= _MAX_SHARED for record in self._places[key]]
         values = tuple(value for record in found for value in record.values)
         return Content(values, frozenset().union(*(record.stems for record in found)))
+
+    def about(self, text: str) -> frozenset[str]:
+        """The words of a value, and of the records that name it."""
+        content = read(text)
+        records = [record for value in content.values for record in self._places.get(value.key, ())]
+        return content.stems.union(*(record.stems for record in records if len(records) <= _MAX_SHARED))
 
     def linked(self, place: int) -> Content:
         """What other results say of the things that a call names."""

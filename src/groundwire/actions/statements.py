@@ -186,6 +186,8 @@ def _is_done(match: re.Match[str]) -> bool:
     follows = re.match(r"\s+(?:by|with|to|off|out|\w+ing)\b", match.string[match.end() :])
     if base in ("start", "stop", "finish") and follows:
         return False  # "I started by reading …"
+    if base in COMMON and base in VERB_GROUPS and re.match(r"[^,;]{0,40}?\b\w+\.[a-z]{1,4}\b", match.string[match.end() :]):
+        return True  # "I wrote a.md"
     if base in COMMON and base in LIGHT:  # "I gave him access" is an action, "I gave an example" is not
         nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", match.string[match.end() :])[:6]]
         return bool(any_groups(nouns, NOUN_GROUPS) & {"grant", "pay", "commit", "refund"})
@@ -214,7 +216,9 @@ def _is_passive_action(sentence: str, match: re.Match[str], subject: str) -> boo
 
 
 def _subject(before: str) -> str:
-    head = re.split(r"[;:]|,\s|\band\b(?=[^,]*$)|\bbut\b", before)[-1]
+    head = re.split(r"[;:]|,\s|\bbut\b", before)[-1]
+    first, _, last = head.rpartition(" and ")
+    head = last if re.search(r"\b(?:I|we|is|are|was|were|has|have|been|[a-z]+ed)\b", first) else head
     return head.strip(" \t\n*_#>-•✅")
 
 

@@ -157,9 +157,17 @@ def _number(match: re.Match[str], text: str) -> Iterator[Value]:
     raw = float(digits.replace(",", ""))
     unit = (match["unit"] or match["unit2"] or "").strip().lower()
     is_money = bool(match["sign"]) or unit in _CURRENCIES or unit in ("€", "£", "$")
-    kind = "money" if is_money else "percent" if unit in ("%", "percent") else "ordinal" if match["ordinal"] else "number"
+    if not is_money and not unit.strip("°%") and re.fullmatch(r"(?:19|20)\d\d", digits):
+        kind = "year"
+    else:
+        kind = "money" if is_money else "percent" if unit in ("%", "percent") else _counting(match)
     vague = bool(_VAGUE.search(text[max(0, match.start() - 20) : match.start()]))
+    vague = vague or unit in ("k", "m", "mn", "bn", "thousand", "million", "billion")
     yield Value(kind, raw, match[0].strip(), match.start(), frozenset(), _forms(raw, unit, kind), vague)
+
+
+def _counting(match: re.Match[str]) -> str:
+    return "ordinal" if match["ordinal"] else "number"
 
 
 def _forms(raw: float, unit: str, kind: str = "number") -> frozenset[float]:
@@ -178,7 +186,7 @@ def _forms(raw: float, unit: str, kind: str = "number") -> frozenset[float]:
 def _word(match: re.Match[str], text: str) -> Iterator[Value]:
     word, start = match[0], match.start()
     low = word.lower()
-    if low in _NUMBER_WORDS and low != "one":
+    if low in _NUMBER_WORDS and low not in ("one", "zero"):
         raw = _NUMBER_WORDS[low]
         following = re.match(r"[\s-]+([a-z]+)", text[match.end() : match.end() + 20])
         yield Value("number", raw, word, start, frozenset(), _forms(raw, following[1] if following else ""))
