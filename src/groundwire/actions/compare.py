@@ -22,6 +22,7 @@ _ROLE_KEYS = {
     "to": ("to", "target", "destination", "dest", "to_account", "dst"),
 }
 _WEAK = word_set("id number no new time date minute hour day week per code version")
+_FEW = 20  # so many tests, functions or lines of an edit are hard to count
 _TOLERANCE = 0.08  # how far "about 2,500" may be from the number
 
 
@@ -65,27 +66,29 @@ class Comparison:
         if value.kind == "name":
             if (value.vague and not known) or (self.is_report and known):
                 return ""  # the first word of a sentence, or what another call showed
-            rival = self._person()
+            rival = self._person(known)
             return f"the call was made for {rival}, not {value.text}" if rival else ""
         if not known and not self._asked(value) and _IDENTIFIER.fullmatch(value.text):
             return f"no call names {value.text}"
         rivals = [other for call in self._calls for other in call.given.values if _alike(value, other)]
         return f"the call names {rivals[0].text}, not {value.text}" if rivals else ""
 
-    def _person(self) -> str:
-        """Whom the calls were made for, if the statement does not name them."""
-        said = self.text.lower()
+    def _person(self, known: bool) -> str:
+        """Whom the calls were made for, if the statement does not name them. `known`: another call names the one it does."""
+        said = set(_parts(self.text))
         for place, call in zip(self.targets, self._calls, strict=True):
-            people = [slot for key, slot in call.slots if _PERSON_KEY.search(key)]
-            linked = self.ledger.linked(place)
-            people += [v.text for v in linked.values if v.kind == "name"] if not people else []
+            people = [slot for key, slot in call.slots if _PERSON_KEY.search(key) and not re.search(r"\d", slot)]
             if people and not any(part in said for one in people for part in _parts(one)):
                 return people[0]
+            shown = [value.text for value in self.ledger.linked(place).values if value.kind == "name"]
+            others = [one for one in shown if one.lower() not in said]
+            if known and others and not people:
+                return others[0]
         return ""
 
     def other_object(self, text: str) -> str:
         """What the calls were made for instead of what was asked for and is stated: the kitchen, not the bedroom."""
-        asked, said = read(self.request).stems, read(text).stems
+        asked, said = read(self.request).stems, read(self.text).stems
         words = [lemma(word) for word in re.findall(r"[A-Za-z]+", text)]
         for call in self._calls:
             if call.is_shell or call.is_file_tool:
@@ -97,8 +100,8 @@ class Comparison:
                 and not any(covers(self.ledger, place, word) for place in self.targets)
             ]
             for key, slot in call.slots if missing else ():
-                own = [part for part in _parts(slot) if lemma(part) not in asked | said]
-                if own and len(_parts(slot)) <= 2 and not _MODE_KEY.search(key):
+                own = [part for part in _parts(slot) if not any(word.startswith(lemma(part)[:5]) for word in asked | said)]
+                if own and len(_parts(slot)) <= 2 and not _MODE_KEY.search(key) and not re.search(r"\d", slot):
                     return f"the call was made for {slot}, not {missing[0]}"
         return ""
 
@@ -192,7 +195,7 @@ class Comparison:
             sizes = [v for c in self._calls for v in c.given.values if v.forms and _is_quantity(v)]
             is_size = sizes and self._asked_number(value) and not c_counts(self._calls, raw)
             return f"the call says {sizes[0].text}, not {value.text}" if is_size else ""
-        if self._asked_number(value) and not counted:
+        if (self._asked_number(value) and not counted) or (raw <= _FEW and any(c.is_file_tool for c in self._calls)):
             return ""
         return f"no call says {value.text}"
 
@@ -257,11 +260,17 @@ def _alike(value: Value, other: Value) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    return re.findall(r"[a-z]{2,}", text.lower().split("@")[0])
+    return re.findall(r"[^\W\d_]{2,}", re.sub(r"@\S+", "", text.lower()))
 
 
 def covers(ledger: Ledger, place: int, stem: str) -> bool:
     return ledger.calls[place].covers(stem) or stem in ledger.linked(place).stems
+
+
+def touches(ledger: Ledger, place: int, stem: str) -> bool:
+    """The same, or a word with the same beginning: `search_docs` touches documentation."""
+    stems = ledger.calls[place].content.stems
+    return covers(ledger, place, stem) or any(len(one) > 2 and (stem.startswith(one) or one.startswith(stem[:5])) for one in stems)
 
 
 def _is_same(value: Value, other: Value) -> bool:

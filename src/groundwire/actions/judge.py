@@ -8,16 +8,17 @@ call.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from groundwire.actions.calls import LedgerCall, has_path, paths
-from groundwire.actions.compare import Comparison, names, related
+from groundwire.actions.compare import Comparison, related, touches
 from groundwire.actions.ledger import Ledger
 from groundwire.actions.statements import INLINE, ActionStatement, find_statements
 from groundwire.actions.values import read
 from groundwire.actions.words import (
+    FINE_GROUPS,
     NOUN_GROUPS,
     OBJECTS,
     TEXTS,
@@ -34,7 +35,7 @@ from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
 _RUN_GROUPS = frozenset(("run", "test", "build", "lint", "types", "format"))  # a run that fails is still a run
 _OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
 _BROAD = frozenset(("read", "search", "edit", "create", "change"))
-_UNSPECIFIC = frozenset(("run", "read", "create", "change", "any", "edit", "save"))  # such calls may do more
+_BY_COMMAND = frozenset(("commit", "push", "merge", "test", "lint", "types"))  # whose commands the tables know
 _OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
 _MEDIA = frozenset(("email", "chat"))
 _BARE_FILE = re.compile(r"\b(README|Makefile|Dockerfile|LICENSE)\b(?!\.\w)", re.IGNORECASE)  # names without a suffix
@@ -51,10 +52,21 @@ _ALL, _WEB, _BROWSER, _CODE, _GIVEN, _LOCAL_SEARCH, _PASSED, _SAID_COUNT = expre
 )
 _ADMITTED, _UNDO, _PARTIAL, _PAST_STATE, _ALL_OF = expressions("actions", "admitted undo partial past_state all_of")
 _NOTHING_DONE = pattern("nothing_done")
+_NONE_FAILED = pattern("none_failed")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
+_PRONOUN = re.compile(r"\s*(?:it|them|him|her|you|this|that|these|those|they)\b", re.IGNORECASE)
 _LONG = 40  # words: a request of this length contains what it asks about, an answer of it is an answer
 
+_GENERIC = frozenset(
+    map(
+        lemma,
+        "change changes new old it everything result results value values thing things issue problem request way part"
+        " one ones other others item items details information code work task step steps place first last whole data"
+        " line case time times copy version option answer error cause reason root state page two three four five ago moment"
+        " please know minute far well argument response".split(),
+    )
+)
 Outcome = tuple[ActionStatus, str, str]
 _OK: Outcome = (ActionStatus.PERFORMED, "", "")
 
@@ -119,6 +131,8 @@ class _Judge:
         return [place for place, score in scores.items() if most and score >= 0.97 * most]
 
     def _bad_outcome(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
+        if _NONE_FAILED.search(statement.sentence):
+            return self._exception([place for place, call in enumerate(self.calls) if not call.is_reading])
         if _ADMITTED.search(statement.sentence):
             return None
         if _ALL_OF.search(statement.sentence):
@@ -177,20 +191,30 @@ class _Judge:
     def _absent(self, statement: ActionStatement) -> Outcome:
         if statement.passive and self._is_reported(statement):
             return _OK
-        if not statement.groups and any(not call.is_reading for call in self.calls):
-            return _OK  # a verb that is in no table: some call may have done it
+        if not statement.groups and self._unclaimed(statement):
+            return _OK  # a verb that is in no table: some call that nothing else describes may have done it
         if not self.calls and self._is_text_work(statement):
             return _OK
         if any(self._may_describe(statement, call) for call in self.calls):
             return _OK
         return _unperformed("no call does this")
 
+    def _unclaimed(self, statement: ActionStatement) -> bool:
+        """True if a call that changes something is not what another statement is about."""
+        others = [one for one in self.statements if one.start != statement.start]
+        claimed = {place for one in others for place in self._about(one)}
+        return any(not call.is_reading and place not in claimed for place, call in enumerate(self.calls))
+
+    def _about(self, statement: ActionStatement) -> list[int]:
+        able = [place for place, call in enumerate(self.calls) if not statement.groups or _could_do(statement, call)]
+        return self._targets(statement, able)
+
     def _may_describe(self, statement: ActionStatement, call: LedgerCall) -> bool:
         """True if a call is about the same and no other statement describes it: perhaps this one does.
 
         The tables cannot know every tool, and a wrong accusation is worse than a missed one.
         """
-        precise = call.groups - _UNSPECIFIC
+        precise = statement.groups & _BY_COMMAND if call.is_shell else call.groups & FINE_GROUPS
         if precise or call.is_reading or call.is_file_tool or call.failed or "draft" in call.text.lower():
             return False
         if (
@@ -230,7 +254,7 @@ class _Judge:
         return bool((words | asked) & TEXTS) or (not statement.groups and not asked & THINGS)
 
     def _compared(self, statement: ActionStatement, found: list[LedgerCall]) -> Outcome:
-        missing = self._missing_target(statement, found)
+        missing = self._missing_target(statement, found) or self._missing_object(statement, found)
         if missing:
             return ActionStatus.UNPERFORMED, missing, found[-1].record.name
         best = _on_targets(statement, found)
@@ -243,6 +267,24 @@ class _Judge:
         if other and not (bad and bad[0] is ActionStatus.FAILED):
             return ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name
         return bad or self._result(statement, [self.calls[place] for place in targets])
+
+    def _missing_object(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
+        """Nothing of what was acted on is in such a call, nor was it asked for."""
+        nouns = self._nouns(statement)
+        opaque = any(call.is_shell or call.is_file_tool or "any" in call.groups for call in found)
+        if opaque or not nouns or read(statement.object).values:
+            return ""
+        places = [place for place, call in enumerate(self.calls) if any(call is one for one in found)]
+        if any(touches(self.ledger, place, noun) for place in places for noun in nouns):
+            return ""
+        return f"no such call is about {min(nouns)}"
+
+    def _nouns(self, statement: ActionStatement) -> Set[str]:
+        """The things that a statement is about; none if the request named one of them, or for "it"."""
+        head = re.split(r"[:;,]|\b(?:and|which|that|so)\b", statement.object)[0]
+        nouns = read(head).stems - _GENERIC - set(VERB_GROUPS) - {statement.verb}
+        asked = read(self.request).stems
+        return frozenset() if nouns & asked or _PRONOUN.match(head) else nouns
 
     def _missing_target(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
         """A file or identifier of the statement that no such call names."""
@@ -278,7 +320,14 @@ class _Judge:
         if not found or not _concerns(found[0].lower(), statement.groups):
             return None
         admitted = _UNFINISHED.search(found[0]) and _UNFINISHED_SAID.search(self.answer)
-        return None if admitted else found
+        return None if admitted or self._settled(call) else found
+
+    def _settled(self, call: LedgerCall) -> bool:
+        """True if a later call about the same thing shows no such state any more."""
+        keys = {value.key for value in call.content.values if value.kind == "id"}
+        later = self.calls[next(place for place, one in enumerate(self.calls) if one is call) + 1 :]
+        same = [one for one in later if any(value.key in keys for value in one.given.values)]
+        return bool(same) and not same[-1].failed and not _NOTHING_DONE.search(same[-1].result)
 
     # ---- statements that no particular call performs
 
@@ -295,6 +344,10 @@ class _Judge:
                 return _unperformed(f"no call names {path}")
             if all(call.failed for call in named):
                 return ActionStatus.FAILED, named[-1].quote(), named[-1].record.name
+        nouns = self._nouns(statement)
+        everywhere = range(len(self.calls))
+        if self.calls and nouns and not any(touches(self.ledger, place, noun) for place in everywhere for noun in nouns):
+            return _unperformed(f"no call is about {min(nouns)}")
         if self.calls:
             return self._all_failed() or _OK
         in_request = _GIVEN.search(statement.object) and content_words(statement.object) & content_words(self.request)
@@ -348,7 +401,7 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
             return bool(content_words(statement.object) & content_words(call.text))  # "I ran sha256sum", not `ls`
         if call.is_shell or call.is_file_tool:
             return not ("remove" in groups and "edit" in groups & call.groups and _removes_whole(statement))
-        return (not call.is_reading or bool(groups & {"read", "search", "fetch"})) and not _other_kind(statement, call)
+        return (not call.is_reading or bool(groups & {"read", "search", "fetch", "run"})) and not _other_kind(statement, call)
     if "any" in call.groups or statement.verb in call.name_words:
         return "any" in call.groups or not call.is_reading or not groups
     if call.is_reading:

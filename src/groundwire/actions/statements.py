@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from groundwire.actions.words import (
     COMMON,
     DESCRIBING,
+    IDIOMS,
     IRREGULAR_PAST,
     LIGHT,
     NOUN_GROUPS,
@@ -30,7 +31,7 @@ _AGENT, _AND, _ELIDED, _PASSIVE, _OTHER_SUBJECT, _AT_END, _OBJECT = expressions(
 _NOUN_USE, _STATE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
     "actions", "noun_use state cut quote clause text_object except"
 )
-_SUCCESS, _REPORT_CUT, _HYPOTHETICAL = expressions("actions", "success report_cut hypothetical")
+_SUCCESS, _REPORT_CUT, _HYPOTHETICAL, _MOVED = expressions("actions", "success report_cut hypothetical moved")
 _STATE_GROUPS = {
     "calendar": ("create", "change", "send"), "inbox": ("send", "change"), "live": ("deploy", "change"),
     "production": ("deploy", "change"), "running": ("start", "change"), "online": ("start", "change"),
@@ -166,6 +167,10 @@ def _verbs(sentence: str) -> Iterator[_Verb]:
             known = lemma(match["verb"]) in VERB_GROUPS and _is_past(match["verb"])
             if known and not _has_new_subject(sentence[first : match.start()]):
                 yield _Verb(match.start("verb"), match["verb"], match.end())
+    for match in _MOVED.finditer(sentence):
+        subject = _subject(sentence[: match.start()])
+        if subject and not _is_unreal(sentence, match.start()) and not _OTHER_SUBJECT.match(subject):
+            yield _Verb(match.start("verb"), match["verb"], match.end("verb"), "been", subject)
     for match in _PASSIVE.finditer(sentence):
         subject = _subject(sentence[: match.start()])
         if subject and _is_passive_action(sentence, match, subject):
@@ -238,8 +243,10 @@ def _has_new_subject(between: str) -> bool:
 def _statement(sentence: str, verb: _Verb, end: int, offset: int) -> ActionStatement | None:
     clause = f"{verb.subject} {sentence[verb.end :]}" if verb.subject else sentence[verb.end : end]
     base, first = lemma(verb.word), _first(clause)
-    groups = VERB_GROUPS.get(base, frozenset())
-    if base in LIGHT:
+    idiom = next((group for group, known in IDIOMS.items() if known.match(sentence, verb.start)), "")
+    groups = frozenset() if idiom == "send" else VERB_GROUPS.get(base, frozenset())
+    groups |= {idiom} if idiom else frozenset()
+    if base in LIGHT and not idiom:
         nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", clause)[:8]]
         groups = any_groups(nouns, NOUN_GROUPS) or groups
     if _is_text_work(groups, first, sentence[verb.start :]):

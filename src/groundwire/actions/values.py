@@ -83,7 +83,7 @@ def read(text: str) -> Content:
 
 @lru_cache(maxsize=1 << 14)
 def _stems(word: str) -> tuple[str, ...]:
-    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_A-Za-z]+", word)
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", word) if word.isascii() else [word]
     return tuple(lemma(part) for part in parts if len(part) > 1 and not is_stop(part.lower()))
 
 
@@ -118,6 +118,8 @@ def _values(kind: str, match: re.Match[str], text: str) -> Iterator[Value]:
         yield Value("time", _minutes(match), here, start)
     elif kind in ("path", "email"):
         yield Value(kind, here.rstrip("./").lower(), here, start)
+        for dated in re.finditer(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", here):
+            yield from _date(*map(int, dated.groups()), dated[0], start)
     elif kind in ("id", "version"):
         yield Value("id", here.lower().removeprefix("v") if kind == "version" else here.lower(), here, start)
     elif kind == "number":
@@ -179,7 +181,7 @@ def _forms(raw: float, unit: str, kind: str = "number") -> frozenset[float]:
     for row in _UNITS:
         factor = row.get(unit) or row.get(unit.removesuffix("s"))
         if factor:
-            found.update(round(raw * factor / other, 4) for other in row.values())
+            found.update(round(raw * factor / other, 4) for other in (1, *row.values()))
     return frozenset(found)
 
 
@@ -194,5 +196,5 @@ def _word(match: re.Match[str], text: str) -> Iterator[Value]:
         yield Value("weekday", WEEKDAYS[low], word, start)
     elif word[0].isupper() and len(word) > 2 and word[1:].islower() and word not in NOT_NAMES and low not in MONTHS:
         if not is_stop(low):
-            first = bool(_SENTENCE_END.search(text[max(0, start - 6) : start]))
+            first = bool(_SENTENCE_END.search(text[max(0, start - 6) : start])) or not text[:start].strip(" -*•>#\n")
             yield Value("name", low.split("'")[0].split("’")[0], word, start, vague=first)
