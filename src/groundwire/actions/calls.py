@@ -70,7 +70,7 @@ class LedgerCall:
     @cached_property
     def given(self) -> Content:
         """The words and values of the name and the arguments."""
-        return read(self.text)
+        return Content(read(self.text.removeprefix(self.record.name)).values, read(self.text).stems)
 
     @cached_property
     def content(self) -> Content:

@@ -22,6 +22,7 @@ _ROLE_KEYS = {
     "to": ("to", "target", "destination", "dest", "to_account", "dst"),
 }
 _WEAK = word_set("id number no new time date minute hour day week per code version")
+_SHORT = 40  # characters of an argument that names something
 _FEW = 20  # so many tests, functions or lines of an edit are hard to count
 _TOLERANCE = 0.08  # how far "about 2,500" may be from the number
 
@@ -64,13 +65,17 @@ class Comparison:
             return ""
         known = any(names(self.ledger, place, value) for place in range(len(self.ledger.calls)))
         if value.kind == "name":
-            if (value.vague and not known) or (self.is_report and known):
-                return ""  # the first word of a sentence, or what another call showed
+            if (value.vague and not known) or self.is_report:
+                return ""  # the first word of a sentence, or what some call showed
             rival = self._person(known)
             return f"the call was made for {rival}, not {value.text}" if rival else ""
         if not known and not self._asked(value) and _IDENTIFIER.fullmatch(value.text):
             return f"no call names {value.text}"
         rivals = [other for call in self._calls for other in call.given.values if _alike(value, other)]
+        if not self.is_report and known:  # shown by another call, and not what this one was made for
+            mine = {other.key for other in read(self.text).values}
+            given = [other for call in self._calls for other in call.given.values]
+            rivals += [other for other in given if other.kind in ("id", "path") and other.key not in mine]
         return f"the call names {rivals[0].text}, not {value.text}" if rivals else ""
 
     def _person(self, known: bool) -> str:
@@ -104,6 +109,29 @@ class Comparison:
                 if own and len(_parts(slot)) <= 2 and not _MODE_KEY.search(key) and not re.search(r"\d", slot):
                     return f"the call was made for {slot}, not {missing[0]}"
         return ""
+
+    def keyed(self) -> str:
+        """ "with the label 'urgent'", where the argument `label` is another one."""
+        for call in self._calls:
+            for key, given in call.fields.items():
+                found = re.search(rf"\b{re.escape(key)}\b\s+(?:to |as |of |is |called |named )?[\"“'`‘]?([\w-]+)", self.text, re.I)
+                if not found or not isinstance(given, str) or len(given) > _SHORT or is_stop(found[1].lower()):
+                    continue
+                is_quoted = found[0][-len(found[1]) - 1] in "\"“'`‘"
+                if is_quoted and found[1].lower() not in call.low and given.lower() not in self.text.lower():
+                    return f"the call has {key} {given}, not {found[1]}"
+        return ""
+
+    def other_record(self) -> str:
+        """What the statement describes is in a record that the call does not name, beside one that it does."""
+        said = read(self.text).stems
+        own = {stem for place in self.targets for stem in said if covers(self.ledger, place, stem)}
+        missing = said - own
+        linked = [place for place in self.targets if self.ledger.linked(place).values]
+        if len(missing) < 2 or not linked:
+            return ""
+        best = max((missing & record.stems for record in self.ledger.records), key=len, default=frozenset())
+        return f"the call is not about {', '.join(sorted(best))}" if len(best) > 1 else ""
 
     def swapped(self) -> str:
         """ "from savings to the current account", where the call has it the other way round."""
@@ -195,7 +223,7 @@ class Comparison:
             sizes = [v for c in self._calls for v in c.given.values if v.forms and _is_quantity(v)]
             is_size = sizes and self._asked_number(value) and not c_counts(self._calls, raw)
             return f"the call says {sizes[0].text}, not {value.text}" if is_size else ""
-        if (self._asked_number(value) and not counted) or (raw <= _FEW and any(c.is_file_tool for c in self._calls)):
+        if (self._asked_number(value) and not counted) or (raw <= 3 and self.is_report) or (raw <= _FEW and any(c.is_file_tool for c in self._calls)):
             return ""
         return f"no call says {value.text}"
 

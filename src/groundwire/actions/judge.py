@@ -35,7 +35,7 @@ from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
 _RUN_GROUPS = frozenset(("run", "test", "build", "lint", "types", "format"))  # a run that fails is still a run
 _OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
 _BROAD = frozenset(("read", "search", "edit", "create", "change"))
-_BY_COMMAND = frozenset(("commit", "push", "merge", "test", "lint", "types"))  # whose commands the tables know
+_BY_COMMAND = frozenset(("commit", "push", "merge", "test", "lint", "types", "start", "install"))  # whose commands the tables know
 _OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
 _MEDIA = frozenset(("email", "chat"))
 _BARE_FILE = re.compile(r"\b(README|Makefile|Dockerfile|LICENSE)\b(?!\.\w)", re.IGNORECASE)  # names without a suffix
@@ -50,11 +50,14 @@ _RUN_OBJECTS = (
 _ALL, _WEB, _BROWSER, _CODE, _GIVEN, _LOCAL_SEARCH, _PASSED, _SAID_COUNT = expressions(
     "actions", "all web browser code given local_search passed said_count"
 )
-_ADMITTED, _UNDO, _PARTIAL, _PAST_STATE, _ALL_OF = expressions("actions", "admitted undo partial past_state all_of")
+_ADMITTED, _UNDO, _PARTIAL, _PAST_STATE, _ALL_OF, _NAMED_PROGRAM = expressions(
+    "actions", "admitted undo partial past_state all_of named_program"
+)
 _NOTHING_DONE = pattern("nothing_done")
 _NONE_FAILED = pattern("none_failed")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
+_VERIFY = frozenset(map(lemma, "compare verify confirm validate test measure reproduce".split()))
 _PRONOUN = re.compile(r"\s*(?:it|them|him|her|you|this|that|these|those|they)\b", re.IGNORECASE)
 _LONG = 40  # words: a request of this length contains what it asks about, an answer of it is an answer
 
@@ -117,7 +120,7 @@ class _Judge:
         if bad:
             return bad
         comparison = Comparison(statement.rest, targets, self.ledger, self.request, is_report=True)
-        other = comparison.difference() or comparison.swapped()
+        other = comparison.difference() or comparison.swapped() or comparison.keyed()
         return (ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name) if other else _OK
 
     def _targets(self, statement: ActionStatement, places: Iterable[int]) -> list[int]:
@@ -179,6 +182,9 @@ class _Judge:
         return None
 
     def verdict(self, statement: ActionStatement) -> Outcome:
+        program = _NAMED_PROGRAM.search(statement.rest)
+        if program and not any(program[1].lower() in call.low for call in self.calls):
+            return _unperformed(f"no call runs {program[1]}")
         if statement.outcome:
             return self._outcome(statement)
         if statement.verb == "done":
@@ -224,8 +230,12 @@ class _Judge:
         ):
             return False
         shared = content_words(statement.rest) & (content_words(call.text) | set(call.name_words))
-        others = (s for s in self.statements if s.start != statement.start and not s.is_report)
-        return bool(shared) and not any(_could_do(other, call) for other in others)
+        others = (s for s in self.statements if s.start != statement.start and s.groups - {"read", "search"})
+        place = next(place for place, one in enumerate(self.calls) if one is call)
+        mine = related(statement.rest, self.ledger, place)
+        return bool(shared) and not any(
+            _could_do(other, call) and related(other.rest, self.ledger, place) >= mine for other in others
+        )
 
     def _is_reported(self, statement: ActionStatement) -> bool:
         """True if a result speaks of such an action: the agent reports what it read.
@@ -262,7 +272,7 @@ class _Judge:
         targets = self._targets(statement, places) or places
         text = statement.rest if statement.passive else f"x {statement.rest}"
         comparison = Comparison(text, targets, self.ledger, self.request, statement.verb)
-        other = comparison.difference() or comparison.swapped() or comparison.other_object(statement.object)
+        other = next(filter(None, (comparison.difference(), comparison.swapped(), comparison.other_object(statement.object), comparison.keyed(), comparison.other_record())), "")
         bad = self._bad_outcome(statement, targets)
         if other and not (bad and bad[0] is ActionStatus.FAILED):
             return ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name
@@ -344,16 +354,25 @@ class _Judge:
                 return _unperformed(f"no call names {path}")
             if all(call.failed for call in named):
                 return ActionStatus.FAILED, named[-1].quote(), named[-1].record.name
-        nouns = self._nouns(statement)
+        nouns = self._nouns(statement) if statement.verb in _VERIFY else frozenset()
         everywhere = range(len(self.calls))
         if self.calls and nouns and not any(touches(self.ledger, place, noun) for place in everywhere for noun in nouns):
             return _unperformed(f"no call is about {min(nouns)}")
         if self.calls:
-            return self._all_failed() or _OK
+            return self._all_failed() or self._unseen(statement) or _OK
         in_request = _GIVEN.search(statement.object) and content_words(statement.object) & content_words(self.request)
         is_quoted = re.search(r"[:\"“]\s*\S+ \S+", self.request)
         is_given = len(self.request.split()) > _LONG or (statement.groups <= {"read"} and (in_request or is_quoted))
         return _OK if is_given else _unperformed("no call was made")
+
+    def _unseen(self, statement: ActionStatement) -> Outcome | None:
+        """A value that is said to have been found, and that no call shows."""
+        targets = self._targets(statement, range(len(self.calls))) or list(range(len(self.calls)))
+        last = self.calls[targets[-1]]
+        if all(self.calls[place].failed for place in targets) and not _ADMITTED.search(statement.sentence):
+            return ActionStatus.FAILED, last.quote(), last.record.name
+        other = Comparison(f"x {statement.rest}", targets, self.ledger, self.request, is_report=True).difference()
+        return (ActionStatus.CONTRADICTED, other, last.record.name) if other else None
 
     def _all_failed(self) -> Outcome | None:
         last = self.calls[-1]
@@ -408,6 +427,8 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
         return False
     if call.is_shell and statement.verb in call.command_words:
         return True
+    if call.is_shell and groups and groups <= _BY_COMMAND:
+        return False
     if call.is_file_tool or _removes_whole(statement) or _other_kind(statement, call):
         return False
     if statement.groups and call.groups - {"run", "read"}:

@@ -24,7 +24,7 @@ class Ledger:
         self.calls = [LedgerCall(record) for record in records]
 
     @cached_property
-    def _records(self) -> list[Content]:
+    def records(self) -> list[Content]:
         """The objects and lines of all results, and the calls whose result is a single one."""
         texts = [part for call in self.calls for part in _parts(call)]
         return [read(text) for text in texts if text.strip()]
@@ -32,7 +32,7 @@ class Ledger:
     @cached_property
     def _places(self) -> dict[object, list[Content]]:
         found: dict[object, list[Content]] = defaultdict(list)
-        for record in self._records:
+        for record in self.records:
             for key in {value.key for value in record.values if _identifies(value)}:
                 found[key].append(record)
         return found
@@ -43,7 +43,8 @@ class Ledger:
 
     def _links(self, call: LedgerCall) -> Content:
         keys = {value.key for value in call.given.values if _identifies(value)}
-        found = [record for key in keys if len(self._places[key]) <= _MAX_SHARED for record in self._places[key]]
+        near = [self._places[key] for key in keys if len(self._places[key]) <= _MAX_SHARED]
+        found = list({id(record): record for records in near for record in records}.values())
         values = tuple(value for record in found for value in record.values)
         return Content(values, frozenset().union(*(record.stems for record in found)))
 
@@ -101,5 +102,5 @@ def _identifies(value: Value) -> bool:
 def _parts(call: LedgerCall) -> Iterator[str]:
     result = call.result
     yield from re.split(r"\}|\n", result)
-    if result.count("{") <= 1 and len(result) < 2000:
+    if result.count("{") <= 1 and "\n" not in result.strip():
         yield call.all_text  # a single thing that the call made or showed

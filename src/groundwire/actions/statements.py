@@ -209,7 +209,7 @@ def _is_passive_action(sentence: str, match: re.Match[str], subject: str) -> boo
     is_new = match["aux"].lower() in ("is", "are") and "now" in match["adverbs"] and base not in COMMON
     if not _is_past(match["verb"]) or not (base in VERB_GROUPS or is_new) or _REPORTED.search(sentence):
         return False
-    if base in DESCRIBING and not ("been" in match["aux"] and re.search(r"\w/\w|\w\.\w", after)):
+    if base in DESCRIBING and not ("been" in match["aux"] and (base in LIGHT or re.search(r"\w/\w|\w\.\w", after))):
         return False
     negated = re.search(r"\b(?:no|none|neither)\b", _clause_before(sentence, match.start()))
     if negated or _is_unreal(sentence, match.start()) or _OTHER_SUBJECT.match(subject):
