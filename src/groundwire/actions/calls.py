@@ -44,6 +44,7 @@ _READING_COMMAND = pattern("reading_command")
 _ERROR_START = pattern("error_start")
 ERROR_LINE = pattern("error_line")
 _BAD_STATUS = pattern("bad_status")
+BAD_STATE = pattern("bad_state")
 FAILED_RUN = pattern("failed_run", re.RegexFlag(0))
 _FINE = re.compile(r"ok|success|succeeded|done|true|updated|accepted|created|sent|complete[d]?|none|null|confirmed|active")
 

@@ -14,8 +14,8 @@ from groundwire.actions.words import lemma
 from groundwire.text.lexicon import expressions, word_set
 from groundwire.text.tokens import is_stop
 
-_OLD_VALUE, _AMOUNT_KEY, _QUANTITY_KEY, _IDENTIFIER, _LABEL, _PERSON_KEY, _ROLE, _MODE_KEY = expressions(
-    "actions", "old_value amount_key size_key identifier label person_key role mode_key"
+_OLD_VALUE, _AMOUNT_KEY, _QUANTITY_KEY, _IDENTIFIER, _LABEL, _PERSON_KEY, _ROLE, _MODE_KEY, _FREE_KEY = expressions(
+    "actions", "old_value amount_key size_key identifier label person_key role mode_key free_key"
 )
 _ROLE_KEYS = {
     "from": ("from", "source", "src", "from_account", "origin"),
@@ -120,6 +120,23 @@ class Comparison:
                 is_quoted = found[0][-len(found[1]) - 1] in "\"“'`‘"
                 if is_quoted and found[1].lower() not in call.low and given.lower() not in self.text.lower():
                     return f"the call has {key} {given}, not {found[1]}"
+        return ""
+
+    def other_choice(self) -> str:
+        """ "as an editor", where the argument `role` is viewer, and editor was the role of another."""
+        found = [self._other_choice(place) for place in self.targets]
+        return found[-1] if all(found) else ""
+
+    def _other_choice(self, place: int) -> str:
+        said = f" {' '.join(re.findall(r'[a-z0-9_-]+', self.text.lower()))} "
+        call = self.ledger.calls[place]
+        for key, given in call.fields.items():
+            if not isinstance(given, str) or len(given) > _SHORT or given.lower() in said or _FREE_KEY.search(key):
+                continue
+            others = (one for one in self.ledger.by_key.get(key.lower(), ()) if f" {one} " in said)
+            other = next((one for one in others if not covers(self.ledger, place, lemma(one))), "")
+            if other:
+                return f"the call has {key} {given}, not {other}"
         return ""
 
     def other_record(self) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from groundwire.actions.calls import LedgerCall, has_path, paths
+from groundwire.actions.calls import BAD_STATE, LedgerCall, has_path, paths
 from groundwire.actions.compare import Comparison, related, touches
 from groundwire.actions.ledger import Ledger
 from groundwire.actions.statements import INLINE, ActionStatement, find_statements
@@ -58,6 +58,9 @@ _NONE_FAILED = pattern("none_failed")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
 _VERIFY = frozenset(map(lemma, "compare verify confirm validate test measure reproduce".split()))
+_COMMON_VERBS = frozenset(
+    map(lemma, "update change set make do add put create give get edit adjust modify fix handle write take bring apply".split())
+)
 _PRONOUN = re.compile(r"\s*(?:it|them|him|her|you|this|that|these|those|they)\b", re.IGNORECASE)
 _LONG = 40  # words: a request of this length contains what it asks about, an answer of it is an answer
 
@@ -114,13 +117,15 @@ class _Judge:
     def report(self, statement: ActionStatement) -> Outcome:
         """How things are said to be: the calls that the statement is about must not say otherwise."""
         targets = self._targets(statement, range(len(self.calls)))
+        if not targets and read(statement.rest).stems & read(self.request).stems:
+            targets = [place for place, call in enumerate(self.calls) if not call.is_reading]
         if not targets:
             return _OK
         bad = self._bad_outcome(statement, targets)
         if bad:
             return bad
         comparison = Comparison(statement.rest, targets, self.ledger, self.request, is_report=True)
-        other = comparison.difference() or comparison.swapped() or comparison.keyed()
+        other = comparison.difference() or comparison.swapped() or comparison.keyed() or comparison.other_choice()
         return (ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name) if other else _OK
 
     def _targets(self, statement: ActionStatement, places: Iterable[int]) -> list[int]:
@@ -150,7 +155,7 @@ class _Judge:
         nothing = self._nothing_done(statement, last) if statement.is_report else None
         if nothing:
             return ActionStatus.CONTRADICTED, f"its result says: {last.line(nothing.start())}", last.record.name
-        return self._denied(statement, last) or self._undone(statement, targets)
+        return self._denied(statement, last) or self._undone(statement, targets) or self._failed_later(targets[-1])
 
     def _exception(self, targets: Sequence[int]) -> Outcome | None:
         """What speaks against "all": a call of the same tool that failed for good, or a result that lists failures."""
@@ -168,6 +173,13 @@ class _Judge:
             if read(asked).stems & said or any(not v.forms.isdisjoint(w.forms) for v in read(asked).values for w in read(statement.rest).values):
                 return ActionStatus.CONTRADICTED, f"its result says {key}: {came}", call.record.name
         return None
+
+    def _failed_later(self, place: int) -> Outcome | None:
+        """What was begun, and is shown to have failed by a later look at it."""
+        keys = {value.key for value in self.calls[place].content.values if value.kind == "id"}
+        later = [one for one in self.calls[place + 1 :] if any(value.key in keys for value in one.given.values)]
+        bad = BAD_STATE.search(later[-1].result) if later else None
+        return (ActionStatus.FAILED, f"its result says: {later[-1].line(bad.start())}", later[-1].record.name) if bad else None
 
     def _undone(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
         """A later call that takes it back."""
@@ -265,6 +277,7 @@ class _Judge:
 
     def _compared(self, statement: ActionStatement, found: list[LedgerCall]) -> Outcome:
         missing = self._missing_target(statement, found) or self._missing_object(statement, found)
+        missing = missing or self._other_verb(statement, found)
         if missing:
             return ActionStatus.UNPERFORMED, missing, found[-1].record.name
         best = _on_targets(statement, found)
@@ -272,11 +285,33 @@ class _Judge:
         targets = self._targets(statement, places) or places
         text = statement.rest if statement.passive else f"x {statement.rest}"
         comparison = Comparison(text, targets, self.ledger, self.request, statement.verb)
-        other = next(filter(None, (comparison.difference(), comparison.swapped(), comparison.other_object(statement.object), comparison.keyed(), comparison.other_record())), "")
+        checks = (
+            comparison.difference(),
+            comparison.swapped(),
+            comparison.other_object(statement.object),
+            comparison.keyed(),
+            comparison.other_choice(),
+            comparison.other_record(),
+        )
+        other = next(filter(None, checks), "")
         bad = self._bad_outcome(statement, targets)
         if other and not (bad and bad[0] is ActionStatus.FAILED):
             return ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name
         return bad or self._result(statement, [self.calls[place] for place in targets])
+
+    def _other_verb(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
+        """Every such call is named by the verb of another statement, and none by this one's: archived, not unsubscribed."""
+        others = {one.verb for one in self.statements if one.start != statement.start} - {"", statement.verb}
+        if statement.verb in _COMMON_VERBS or statement.passive:
+            return ""
+        taken = all(
+            not (call.is_shell or call.is_file_tool)
+            and others & set(call.name_words)
+            and statement.verb not in call.low
+            and not any(call.covers(noun) for noun in read(statement.object).stems)
+            for call in found
+        )
+        return "such calls are what other statements describe" if taken else ""
 
     def _missing_object(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
         """Nothing of what was acted on is in such a call, nor was it asked for."""
@@ -427,7 +462,7 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
         return False
     if call.is_shell and statement.verb in call.command_words:
         return True
-    if call.is_shell and groups and groups <= _BY_COMMAND:
+    if call.is_shell and (groups & {"commit", "push"} or statement.verb in ("reload", "restart")):
         return False
     if call.is_file_tool or _removes_whole(statement) or _other_kind(statement, call):
         return False

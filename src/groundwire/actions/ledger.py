@@ -14,6 +14,7 @@ from groundwire.actions.values import Content, Value, read
 from groundwire.types import CallRecord
 
 _MAX_SHARED = 8  # records that name a value: one that more of them name identifies none
+_FIELD = re.compile(r'"(\w{2,24})": ?"([A-Za-z][\w .-]{1,30})"')
 _MAX_PAIRS = 60  # numbers of a trace whose sums and differences are computed
 
 
@@ -57,6 +58,15 @@ class Ledger:
     def linked(self, place: int) -> Content:
         """What other results say of the things that a call names."""
         return self._linked[place]
+
+    @cached_property
+    def by_key(self) -> dict[str, set[str]]:
+        """The short texts that calls and results have under one key."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for call in self.calls:
+            for match in _FIELD.finditer(call.all_text):
+                found[match[1].lower()].add(match[2].lower())
+        return found
 
     @cached_property
     def counts(self) -> frozenset[float]:

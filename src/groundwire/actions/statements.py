@@ -246,9 +246,11 @@ def _statement(sentence: str, verb: _Verb, end: int, offset: int) -> ActionState
     idiom = next((group for group, known in IDIOMS.items() if known.match(sentence, verb.start)), "")
     groups = frozenset() if idiom == "send" else VERB_GROUPS.get(base, frozenset())
     groups |= {idiom} if idiom else frozenset()
+    nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", clause)[:8]]
     if base in LIGHT and not idiom:
-        nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", clause)[:8]]
         groups = any_groups(nouns, NOUN_GROUPS) or groups
+    if base == "receiv" and not any_groups(nouns, NOUN_GROUPS):
+        return None
     if _is_text_work(groups, first, sentence[verb.start :]):
         return None
     text = sentence[verb.start : end].strip(" \n,;")

@@ -76,7 +76,7 @@ def read(text: str) -> Content:
         for value in _values(kind, match, text):
             is_counted = value.kind in ("number", "money", "percent")
             found.append(value._replace(near=_beside(tokens, place)) if is_counted else value)
-        if kind in ("path", "email", "id", "url", "code"):
+        if kind in ("path", "email", "id", "url", "code", "host"):
             stems.update(stem for part in re.findall(r"[A-Za-z]{3,}", match[0]) for stem in _stems(part))
     return Content(tuple(found), frozenset(stems))
 
@@ -120,7 +120,7 @@ def _values(kind: str, match: re.Match[str], text: str) -> Iterator[Value]:
         yield Value(kind, here.rstrip("./").lower(), here, start)
         for dated in re.finditer(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", here):
             yield from _date(*map(int, dated.groups()), dated[0], start)
-    elif kind in ("id", "version"):
+    elif kind in ("id", "version", "host"):
         yield Value("id", here.lower().removeprefix("v") if kind == "version" else here.lower(), here, start)
     elif kind == "number":
         yield from _number(match, text)
