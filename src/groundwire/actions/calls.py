@@ -1,45 +1,39 @@
-"""What a tool call does: its groups of actions, whether it failed, and where a statement has other values."""
+"""What a tool call does: its groups of actions, its words and values, whether it failed or is unfinished."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations
 from typing import Any
 
-from groundwire.actions.statements import ActionStatement
+from groundwire.actions.values import Content, read
 from groundwire.actions.words import (
     AMBIGUOUS,
     LIGHT_TOOLS,
     MAKING,
-    NOT_NAMES,
-    OBJECTS,
     SHELL_GROUPS,
     SHOWN,
     TOOL_GROUPS,
     any_groups,
-    content_words,
     lemma,
     pattern,
 )
-from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, compare, dates, weekdays
-from groundwire.text.lexicon import expressions
-from groundwire.text.numbers import numbers
-from groundwire.text.tokens import is_stop
+from groundwire.text.lexicon import expressions, word_set
 from groundwire.types import CallRecord
 
+_MAX_PAIRS = 12  # numbers of a result whose sums and differences are computed
 _RUNS = frozenset(("test", "build", "lint", "types"))
 _FILE_TOOL, _SHELL_TOOL, _PROGRAM, _ANY_TOOL, _WRITING_METHOD, _SQL_WORD = expressions(
     "actions", "file_tool shell_tool program any_tool writing_method sql_word"
 )
-_PATH, _NO_PATH, _WIDE, _EMAIL, _ID, _NAME, _PERSON, _PERSON_KEY = expressions(
-    "actions", "path no_path wide email id name person person_key"
-)
-(_QUANTITY_KEY,) = expressions("actions", "quantity_key")
+_PATH, _NO_PATH, _WIDE, _FREE_KEY = expressions("actions", "path no_path wide free_key")
+_SLOT = re.compile(r"#?[A-Za-z][\w.'-]*(?:[ _-][A-Za-z][\w.'-]*){0,2}|\S+@\S+")
+_STATES = word_set("on off true false open closed yes no none null high low medium public private default user admin now")
 _SQL_GROUPS = {
     "SELECT": ("read", "search"), "INSERT": ("create", "edit", "save"), "UPDATE": ("change", "edit"),
     "DELETE": ("remove",), "DROP": ("remove",), "TRUNCATE": ("remove",), "CREATE": ("create", "edit"),
@@ -50,7 +44,9 @@ _READING_COMMAND = pattern("reading_command")
 _ERROR_START = pattern("error_start")
 ERROR_LINE = pattern("error_line")
 _BAD_STATUS = pattern("bad_status")
+BAD_STATE = pattern("bad_state")
 FAILED_RUN = pattern("failed_run", re.RegexFlag(0))
+_FINE = re.compile(r"ok|success|succeeded|done|true|updated|accepted|created|sent|complete[d]?|none|null|confirmed|active")
 
 
 @dataclass(frozen=True)
@@ -64,15 +60,51 @@ class LedgerCall:
         return f"{self.record.name} {self.record.arguments}".replace("\\n", "\n").replace('\\"', '"')
 
     @cached_property
+    def result(self) -> str:
+        """The result, with the line breaks that are escaped in JSON."""
+        return self.record.result.replace("\\n", "\n")
+
+    @cached_property
     def all_text(self) -> str:
-        return f"{self.text}\n{self.record.result}"
+        return f"{self.text}\n{self.result}"
+
+    @cached_property
+    def given(self) -> Content:
+        """The words and values of the name and the arguments."""
+        return Content(read(self.text.removeprefix(self.record.name)).values, read(self.text).stems)
+
+    @cached_property
+    def content(self) -> Content:
+        """The words and values of the arguments and the result."""
+        told = read(self.result)
+        return Content((*self.given.values, *told.values), self.given.stems | told.stems | set(self.name_words))
+
+    @cached_property
+    def low(self) -> str:
+        return self.all_text.lower()
+
+    def covers(self, stem: str) -> bool:
+        """True if the call has the word, or a longer one that contains it: `journalctl` has journal."""
+        return stem in self.content.stems or (len(stem) > 3 and stem in self.low)
 
     @cached_property
     def data(self) -> object:
-        try:
-            return json.loads(self.record.arguments)
-        except (ValueError, RecursionError):
-            return None
+        return parsed(self.record.arguments)
+
+    @cached_property
+    def counts(self) -> frozenset[float]:
+        """The lengths of lists and the sums of their columns, the number of lines and of files."""
+        return frozenset(_counted(self))
+
+    @cached_property
+    def denied(self) -> dict[str, tuple[str, str]]:
+        """Arguments that the result repeats with another value: by name, what was asked and what came."""
+        told = parsed(self.record.result)
+        if not isinstance(told, dict):
+            return {}
+        both = [(key, str(value), str(told[key])) for key, value in self.fields.items() if key in told]
+        plain = [one for one in both if not re.search(r"[\[{]", one[1] + one[2]) and len(one[1] + one[2]) < 80]
+        return {key: (asked, came) for key, asked, came in plain if _differ(asked, came)}
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
@@ -83,6 +115,13 @@ class LedgerCall:
     def values(self) -> list[str]:
         """The strings and numbers of the arguments."""
         return list(_scalars(self.data))
+
+    @cached_property
+    def slots(self) -> list[tuple[str, str]]:
+        """The arguments that name what the call acts on: short texts, not messages and not states."""
+        pairs = ((key, one) for key, v in self.fields.items() for one in (v if isinstance(v, list) else [v]))
+        texts = [(key, one) for key, one in pairs if isinstance(one, str) and not _FREE_KEY.search(key)]
+        return [(key, one) for key, one in texts if _SLOT.fullmatch(one) and one.lower() not in _STATES]
 
     @cached_property
     def short_name(self) -> str:
@@ -102,7 +141,10 @@ class LedgerCall:
 
     @cached_property
     def is_shell(self) -> bool:
-        return bool(_SHELL_TOOL.fullmatch(self.short_name) or _PROGRAM.fullmatch(self.short_name))
+        if _SHELL_TOOL.fullmatch(self.short_name) or _PROGRAM.fullmatch(self.short_name):
+            return True
+        lines = (self.fields.get(key) for key in ("command", "cmd", "shell"))
+        return not _FILE_TOOL.fullmatch(self.short_name) and any(isinstance(line, str) and " " in line for line in lines)
 
     @cached_property
     def commands(self) -> list[str]:
@@ -172,11 +214,13 @@ class LedgerCall:
             return not self.commands
         if self._sql:
             return self._sql == "SELECT"
+        if not self.groups and isinstance(parsed(self.record.result), list):
+            return True  # a name without a verb that shows a list: `directory.team`
         return self.groups == {"read"} or (self._is_named_reading and "any" not in self.groups)
 
     @cached_property
     def failed(self) -> bool:
-        result = self.record.result
+        result = self.result
         if self.record.failed is not None:
             return self.record.failed
         starts_bad = _ERROR_START.match(result.lstrip(" \t\n\"'{[<*"))
@@ -187,19 +231,41 @@ class LedgerCall:
     @property
     def failed_run(self) -> re.Match[str] | None:
         """Where the result of a test, build or linter says that it failed."""
-        return FAILED_RUN.search(self.record.result) or (re.match("", self.record.result) if self.failed else None)
+        return FAILED_RUN.search(self.result) or (re.match("", self.result) if self.failed else None)
 
     def quote(self) -> str:
         """The failure in one line."""
-        bad = ERROR_LINE.search(self.record.result)
+        bad = ERROR_LINE.search(self.result)
         return f"the call failed: {self.line(bad.start() if bad else 0)}"
 
     def line(self, at: int) -> str:
         """The line of the result around a place, shortened."""
-        text = self.record.result
+        text = self.result
         begin = max(text.rfind("\n", 0, at) + 1, at - 60)
         line = " ".join(text[begin:].split("\n", 1)[0].split())
         return line if len(line) <= 160 else f"{line[:159]}…"
+
+
+def parsed(text: str) -> object:
+    """The JSON in a text, which may follow a few words: `200 OK {"id": 3}`."""
+    start = re.search(r"[\[{]", text[:200])
+    try:
+        return json.JSONDecoder().raw_decode(text, start.start())[0] if start else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _differ(asked: str, came: str) -> bool:
+    """True for "locked" and "jammed", 2 and 3, not for 2 and 2.0 or for "close" and "closed"."""
+    one, other = asked.lower(), came.lower()
+    if one.replace(".", "").isdecimal() != other.replace(".", "").isdecimal() or len(one.split()) > 2:
+        return False
+    if _FINE.fullmatch(other) or one in other or other in one or lemma(one) == lemma(other):
+        return False
+    try:
+        return float(one) != float(other)
+    except ValueError:
+        return True
 
 
 def _scalars(data: object) -> list[str]:
@@ -208,12 +274,6 @@ def _scalars(data: object) -> list[str]:
     if isinstance(data, list):
         return [found for value in data for found in _scalars(value)]
     return [str(data)] if isinstance(data, str | int | float) and not isinstance(data, bool) else []
-
-
-# Values of a statement that the call has otherwise: identifiers, times, dates, amounts, numbers, names.
-
-_NAMED_GROUPS = frozenset(("send", "pay", "create", "change", "remove"))
-_SWITCHES = frozenset(("on", "off", "true", "false", "open", "closed"))
 
 
 def paths(text: str) -> list[str]:
@@ -233,168 +293,31 @@ def has_path(call: LedgerCall, path: str) -> bool:
     return path.rsplit("/", 1)[-1] in text or bool(wide)
 
 
-def difference(statement: ActionStatement, call: LedgerCall, calls: Sequence[LedgerCall], request: str) -> str:
-    """A value of the statement that the call has otherwise; empty if there is none."""
-    if call.is_file_tool or (call.is_shell and not statement.groups & {"deploy", "send"}):
-        return ""
-    said, given = statement.rest, call.all_text
-    checks = (
-        _identifier(said, call, calls),
-        _time(said, given),
-        _date(said, given),
-        _amount(said, given),
-        _quantity(said, call),
-        _name(statement, call, calls),
-        _modifier(statement, call, request),
-    )
-    return next(filter(None, checks), "")
+def _counted(call: LedgerCall) -> Iterator[float]:
+    told = parsed(call.record.result)
+    yield from _lengths(call.data)
+    yield from _lengths(told)
+    if told is None:
+        lines = [line for line in call.result.splitlines() if line.strip()]
+        yield float(len(lines))
+        yield float(call.result.count(", ") + 1)
+    raw = {float(str(value.key)) for value in read(call.result).values if value.forms}
+    if len(raw) <= _MAX_PAIRS:
+        yield from (round(one + other, 2) for one, other in combinations(raw, 2))
+        yield from (round(abs(one - other), 2) for one, other in combinations(raw, 2))
 
 
-def _is_linked(word: str, call: LedgerCall, calls: Sequence[LedgerCall]) -> bool:
-    """True if a record names both the word and a value of the call, as a directory of people does."""
-    values = [value.lower() for value in call.values if len(value) < 80]
-    return any(
-        word in record and any(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", record) for value in values)
-        for record in _records(call, calls)
-    )
-
-
-def _records(call: LedgerCall, calls: Sequence[LedgerCall]) -> Iterator[str]:
-    for other in calls:
-        if other is not call:
-            yield from re.split(r"\}|\n|;", other.record.result.lower())
-            if other.record.result.count("{") <= 1:  # a single thing that the call made
-                yield other.all_text.lower()
-
-
-def _identifier(said: str, call: LedgerCall, calls: Sequence[LedgerCall]) -> str:
-    ids = (next(filter(None, match.groups())) for match in _ID.finditer(said))
-    for match in re.finditer(r"\b([a-z]{3,}) ([A-Z]{0,2}\d+)\b", said):  # room 12, priority P1
-        noun, number = match.groups()
-        if is_stop(noun) or _in_date(said, match.start(2)):
-            continue
-        there = re.findall(rf"\b{noun}\W{{1,4}}([A-Z]{{0,2}}\d+)\b", call.text, re.IGNORECASE)
-        if there and number not in there:
-            return f"the call names {noun} {there[0]}, not {number}"
-    for wanted in (*_EMAIL.findall(said), *ids):
-        bare = wanted.lower()
-        here = re.search(rf"(?<![\w-]){re.escape(bare)}(?![\w-])", call.all_text.lower())
-        if not here and not _is_linked(bare, call, calls):
-            return f"the call does not name {wanted}"
-    return ""
-
-
-def _time(said: str, given: str) -> str:
-    if re.search(r"\d\dZ|[+-]\d\d:\d\d\"", given):
-        return ""  # another time zone
-    wanted = [n.value for n in numbers(said) if n.unit == "clock"]
-    times = [n.value for n in numbers(given.replace("T", " T ")) if n.unit == "clock"]
-    if not wanted or not times or wanted[0] in times:
-        return ""
-    half_open = not re.search(r"\d\s?[ap]\.?m", said, re.IGNORECASE) and (wanted[0] + 720) % 1440 in times
-    return "" if half_open else f"the call says {_clock(times[0])}, not {_clock(wanted[0])}"
-
-
-def _clock(minutes: float) -> str:
-    return f"{int(minutes) // 60:02d}:{int(minutes) % 60:02d}"
-
-
-def _date(said: str, given: str) -> str:
-    there = [d for d in dates(given) if d.day and d.month]
-    wanted = [d for d in dates(said) if d.day]
-    if wanted and there and all(compare(wanted[0], other) == "conflict" for other in there):
-        return f"the call says {_iso(there[0])}"
-    days, named = weekdays(said), [day for day, _, _ in weekdays(given)]
-    real = [date(d.year, d.month, d.day).isoweekday() for d in there if d.year]
-    if days and real and days[0][0] not in (*real, *named):
-        return f"{_iso(there[0])}, the call's date, is another weekday"
-    return ""
-
-
-def _iso(found: PartialDate) -> str:
-    return f"{found.year:04d}-{found.month:02d}-{found.day:02d}"
-
-
-def _amount(said: str, given: str) -> str:
-    wanted = [n.value for n in numbers(said) if n.kind == "currency"]
-    there = {float(v) for v in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])", given.replace(",", " "))}
-    there |= {n.value for n in numbers(given)}
-    missing = wanted and there and wanted[0] not in there and wanted[0] * 100 not in there
-    return f"the call does not say {wanted[0]:g}" if missing else ""
-
-
-def _quantity(said: str, call: LedgerCall) -> str:
-    about = content_words(said)
-    there = {
-        float(value)
-        for key, value in call.fields.items()
-        if (_QUANTITY_KEY.search(key) or content_words(key) & about) and re.fullmatch(r"\d+(?:\.\d+)?", str(value))
-    }
-    wanted = [
-        _bare(said[n.start : n.end], n.value)
-        for n in numbers(said)
-        if n.unit != "clock" and n.kind != "currency" and not _in_date(said, n.start)
-    ]
-    text = re.sub(r"\d{4}-\d\d-\d\d\S*", " ", call.all_text)
-    known = any(re.search(rf"(?<![\w.]){value:g}(?![\w.])", text) for value in wanted)
-    return f"the call says {min(there):g}, not {wanted[0]:g}" if there and wanted and not known else ""
-
-
-def _bare(text: str, value: float) -> float:
-    """The number as written: 45 of "45 minutes", seven of "seven days", whose values are in seconds."""
-    digits = re.match(r"\d+(?:\.\d+)?(?![\d,])", text)
-    word = numbers(text.split(maxsplit=1)[0]) if not digits else []
-    return float(digits[0]) if digits else word[0].value if word else value
-
-
-def _in_date(text: str, at: int) -> bool:
-    return any(d.start <= at < d.end for d in dates(text)) or text[max(0, at - 1) : at] in ("#", "-")
-
-
-def _name(statement: ActionStatement, call: LedgerCall, calls: Sequence[LedgerCall]) -> str:
-    """A person or place that the statement names and the call does not, though it names another."""
-    if not statement.groups & _NAMED_GROUPS:
-        return ""
-    later = statement.rest.strip().partition(" ")[2] if statement.passive else statement.rest
-    found = (name for name in _NAME.findall(f" x {later}") if name not in NOT_NAMES)
-    names = [name.lower() for name in found if name.lower() not in MONTHS and name.lower() not in WEEKDAYS]
-    text = call.all_text.lower()
-    if not names or any(name.rstrip("s") in text for name in names):
-        return ""
-    people = [str(v) for key, v in call.fields.items() if _PERSON_KEY.search(key)]
-    outward = statement.groups & {"send", "pay", "assign"}
-    values = [
-        value
-        for value in call.values
-        if _EMAIL.fullmatch(value)
-        or (value in people and _PERSON.fullmatch(value))
-        or (outward and re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][a-z'.-]+)?", value))
-    ]
-    linked = any(_is_linked(name, call, calls) for name in names)
-    if not values and not linked:
-        values = _other_record(names, call, calls)
-    return f"the call was made for {values[0]}, not {names[0].capitalize()}" if values and not linked else ""
-
-
-def _other_record(names: Sequence[str], call: LedgerCall, calls: Sequence[LedgerCall]) -> list[str]:
-    """The values of the call that a list shows in one record, where the name is in another."""
-    records = [r for r in _records(call, calls) if r.count("{") <= 1]
-    named = [record for record in records if any(name in record for name in names)]
-    pattern = "|".join(rf"(?<!\w){re.escape(value.lower())}(?!\w)" for value in call.values)
-    shown = [value for value in call.values if any(value.lower() in r for r in records if r not in named)]
-    return shown if named and pattern and not any(re.search(pattern, r) for r in named) else []
-
-
-def _modifier(statement: ActionStatement, call: LedgerCall, request: str) -> str:
-    """ "the bedroom lights", asked for and stated, where the call names the kitchen."""
-    asked = content_words(request)
-    words = re.findall(r"[A-Za-z']+", statement.object)
-    pairs = ((lemma(one), lemma(next_one)) for one, next_one in pairwise(words))
-    mine = {one for one, next_one in pairs if next_one in OBJECTS and one not in OBJECTS}
-    mine = {word for word in mine if word in asked and not is_stop(word)}
-    if not mine or mine & (content_words(call.all_text) | set(call.name_words)):
-        return ""
-    plain = re.compile(r"[A-Za-z][a-z]+(?:[ _-][a-z]+)?")
-    values = [value for value in call.values if plain.fullmatch(value) and value.lower() not in _SWITCHES]
-    other = [value for value in values if (own := content_words(value) - set(OBJECTS)) and not own & asked]
-    return f"the call was made for {other[0]}, not {min(mine)}" if other else ""
+def _lengths(data: object) -> Iterator[float]:
+    if isinstance(data, list):
+        yield float(len(data))
+        rows = [row for row in data if isinstance(row, dict)]
+        for key in {key for row in rows for key in row}:
+            column = [row[key] for row in rows if key in row]
+            if all(isinstance(cell, int | float) for cell in column):
+                yield float(round(sum(column), 2))
+            else:
+                yield from map(float, Counter(map(str, column)).values())
+    if isinstance(data, dict) and all(isinstance(value, str) for value in data.values()):
+        yield from map(float, Counter(data.values()).values())
+    for value in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _lengths(value)

@@ -8,11 +8,15 @@ call.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
-from groundwire.actions.calls import LedgerCall, difference, has_path, paths
+from groundwire.actions.calls import BAD_STATE, LedgerCall, has_path, paths
+from groundwire.actions.compare import Comparison, related, touches
+from groundwire.actions.ledger import Ledger
 from groundwire.actions.statements import INLINE, ActionStatement, find_statements
+from groundwire.actions.values import read
 from groundwire.actions.words import (
     FINE_GROUPS,
     NOUN_GROUPS,
@@ -31,6 +35,7 @@ from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
 _RUN_GROUPS = frozenset(("run", "test", "build", "lint", "types", "format"))  # a run that fails is still a run
 _OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
 _BROAD = frozenset(("read", "search", "edit", "create", "change"))
+_BY_COMMAND = frozenset(("commit", "push", "merge", "test", "lint", "types", "start", "install"))  # whose commands the tables know
 _OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
 _MEDIA = frozenset(("email", "chat"))
 _BARE_FILE = re.compile(r"\b(README|Makefile|Dockerfile|LICENSE)\b(?!\.\w)", re.IGNORECASE)  # names without a suffix
@@ -45,44 +50,153 @@ _RUN_OBJECTS = (
 _ALL, _WEB, _BROWSER, _CODE, _GIVEN, _LOCAL_SEARCH, _PASSED, _SAID_COUNT = expressions(
     "actions", "all web browser code given local_search passed said_count"
 )
+_ADMITTED, _UNDO, _PARTIAL, _PAST_STATE, _ALL_OF, _NAMED_PROGRAM = expressions(
+    "actions", "admitted undo partial past_state all_of named_program"
+)
 _NOTHING_DONE = pattern("nothing_done")
+_NONE_FAILED = pattern("none_failed")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
+_VERIFY = frozenset(map(lemma, "compare verify confirm validate test measure reproduce".split()))
+_COMMON_VERBS = frozenset(
+    map(lemma, "update change set make do add put create give get edit adjust modify fix handle write take bring apply".split())
+)
+_PRONOUN = re.compile(r"\s*(?:it|them|him|her|you|this|that|these|those|they)\b", re.IGNORECASE)
 _LONG = 40  # words: a request of this length contains what it asks about, an answer of it is an answer
 
+_GENERIC = frozenset(
+    map(
+        lemma,
+        "change changes new old it everything result results value values thing things issue problem request way part"
+        " one ones other others item items details information code work task step steps place first last whole data"
+        " line case time times copy version option answer error cause reason root state page two three four five ago moment"
+        " please know minute far well argument response".split(),
+    )
+)
 Outcome = tuple[ActionStatus, str, str]
 _OK: Outcome = (ActionStatus.PERFORMED, "", "")
 
 
 def check_actions(ledger: ActionLedger) -> list[ActionVerdict]:
     """A verdict on every action that the agent's messages state, with offsets into each message."""
-    calls = [LedgerCall(record) for record in ledger.calls]
     return [
         verdict
         for message in ledger.messages
-        for verdict in _check(message.text, calls[: message.calls], ledger.request)
+        for verdict in _check(message.text, Ledger(ledger.calls[: message.calls]), ledger.request)
     ]
 
 
 def check_answer(answer: str, ledger: ActionLedger) -> list[ActionVerdict]:
     """The same for one answer that follows all calls of the ledger."""
-    return _check(answer, [LedgerCall(record) for record in ledger.calls], ledger.request)
+    return _check(answer, Ledger(ledger.calls), ledger.request)
 
 
-def _check(text: str, calls: Sequence[LedgerCall], request: str) -> list[ActionVerdict]:
-    judge = _Judge(calls, request, text)
-    return [ActionVerdict(s.text, s.start, s.end, *judge.verdict(s)) for s in find_statements(text)]
+def _check(text: str, ledger: Ledger, request: str) -> list[ActionVerdict]:
+    judge = _Judge(ledger, request, text)
+    found = [ActionVerdict(s.text, s.start, s.end, *judge.verdict(s)) for s in judge.statements if not s.is_report]
+    reports = [ActionVerdict(s.text, s.start, s.end, *judge.report(s)) for s in judge.statements if s.is_report]
+    return sorted([*found, *(one for one in reports if one.is_flagged)], key=lambda one: one.start)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Judge:
     """The calls before a message, the request it answers, and the message."""
 
-    calls: Sequence[LedgerCall]
+    ledger: Ledger
     request: str
     answer: str
 
+    @property
+    def calls(self) -> Sequence[LedgerCall]:
+        return self.ledger.calls
+
+    @cached_property
+    def statements(self) -> list[ActionStatement]:
+        return find_statements(self.answer)
+
+    def report(self, statement: ActionStatement) -> Outcome:
+        """How things are said to be: the calls that the statement is about must not say otherwise."""
+        targets = self._targets(statement, range(len(self.calls)))
+        if not targets and read(statement.rest).stems & read(self.request).stems:
+            targets = [place for place, call in enumerate(self.calls) if not call.is_reading]
+        if not targets:
+            return _OK
+        bad = self._bad_outcome(statement, targets)
+        if bad:
+            return bad
+        comparison = Comparison(statement.rest, targets, self.ledger, self.request, is_report=True)
+        other = comparison.difference() or comparison.swapped() or comparison.keyed() or comparison.other_choice()
+        return (ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name) if other else _OK
+
+    def _targets(self, statement: ActionStatement, places: Iterable[int]) -> list[int]:
+        """The calls that have most in common with a statement; those that change something rather than others."""
+        scores = {place: related(statement.rest, self.ledger, place) for place in places}
+        most = max(scores.values(), default=0.0)
+        effects = {place: score for place, score in scores.items() if not self.calls[place].is_reading}
+        most_effect = max(effects.values(), default=0.0)
+        if most_effect and most_effect >= 0.6 * most and not _PAST_STATE.search(statement.rest):
+            scores, most = effects, most_effect
+        return [place for place, score in scores.items() if most and score >= 0.97 * most]
+
+    def _bad_outcome(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
+        if _NONE_FAILED.search(statement.sentence):
+            return self._exception([place for place, call in enumerate(self.calls) if not call.is_reading])
+        if _ADMITTED.search(statement.sentence):
+            return None
+        if _ALL_OF.search(statement.sentence):
+            bad = self._exception(targets)
+            if bad:
+                return bad
+        last = self.calls[targets[-1]]
+        if last.is_reading:
+            return None
+        if last.failed and not _is_first_part(_narrowed(statement), last):
+            return ActionStatus.FAILED, last.quote(), last.record.name
+        nothing = self._nothing_done(statement, last) if statement.is_report else None
+        if nothing:
+            return ActionStatus.CONTRADICTED, f"its result says: {last.line(nothing.start())}", last.record.name
+        return self._denied(statement, last) or self._undone(statement, targets) or self._failed_later(targets[-1])
+
+    def _exception(self, targets: Sequence[int]) -> Outcome | None:
+        """What speaks against "all": a call of the same tool that failed for good, or a result that lists failures."""
+        tools = {self.calls[place].record.name for place in targets}
+        last: dict[str, LedgerCall] = {}
+        for call in self.calls:
+            if call.record.name in tools and not call.is_shell:
+                last[call.record.arguments] = call
+        bad = next((call for call in last.values() if call.failed or _PARTIAL.search(call.result)), None)
+        return (ActionStatus.CONTRADICTED, bad.quote(), bad.record.name) if bad else None
+
+    def _denied(self, statement: ActionStatement, call: LedgerCall) -> Outcome | None:
+        said = read(statement.rest).stems | {statement.verb}
+        for key, (asked, came) in call.denied.items():
+            if read(asked).stems & said or any(not v.forms.isdisjoint(w.forms) for v in read(asked).values for w in read(statement.rest).values):
+                return ActionStatus.CONTRADICTED, f"its result says {key}: {came}", call.record.name
+        return None
+
+    def _failed_later(self, place: int) -> Outcome | None:
+        """What was begun, and is shown to have failed by a later look at it."""
+        keys = {value.key for value in self.calls[place].content.values if value.kind == "id"}
+        later = [one for one in self.calls[place + 1 :] if any(value.key in keys for value in one.given.values)]
+        bad = BAD_STATE.search(later[-1].result) if later else None
+        return (ActionStatus.FAILED, f"its result says: {later[-1].line(bad.start())}", later[-1].record.name) if bad else None
+
+    def _undone(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
+        """A later call that takes it back."""
+        for place in targets:
+            keys = {v.key for v in self.calls[place].content.values if v.kind in ("id", "path", "email") or (v.kind == "number" and v.key >= 10)}
+            for later in self.calls[place + 1 :]:
+                undoes = any(_UNDO.search(word) for word in later.name_words) and not later.failed
+                same = {v.key for v in later.given.values} & keys
+                if undoes and same and not set(later.name_words) & (read(statement.sentence).stems | {statement.verb}) - set(self.calls[place].name_words):
+                    if not any(_UNDO.search(word) for word in self.calls[place].name_words):
+                        return ActionStatus.CONTRADICTED, "a later call takes it back", later.record.name
+        return None
+
     def verdict(self, statement: ActionStatement) -> Outcome:
+        program = _NAMED_PROGRAM.search(statement.rest)
+        if program and not any(program[1].lower() in call.low for call in self.calls):
+            return _unperformed(f"no call runs {program[1]}")
         if statement.outcome:
             return self._outcome(statement)
         if statement.verb == "done":
@@ -95,20 +209,30 @@ class _Judge:
     def _absent(self, statement: ActionStatement) -> Outcome:
         if statement.passive and self._is_reported(statement):
             return _OK
-        if not statement.groups and any(not call.is_reading for call in self.calls):
-            return _OK  # a verb that is in no table: some call may have done it
+        if not statement.groups and self._unclaimed(statement):
+            return _OK  # a verb that is in no table: some call that nothing else describes may have done it
         if not self.calls and self._is_text_work(statement):
             return _OK
         if any(self._may_describe(statement, call) for call in self.calls):
             return _OK
         return _unperformed("no call does this")
 
+    def _unclaimed(self, statement: ActionStatement) -> bool:
+        """True if a call that changes something is not what another statement is about."""
+        others = [one for one in self.statements if one.start != statement.start]
+        claimed = {place for one in others for place in self._about(one)}
+        return any(not call.is_reading and place not in claimed for place, call in enumerate(self.calls))
+
+    def _about(self, statement: ActionStatement) -> list[int]:
+        able = [place for place, call in enumerate(self.calls) if not statement.groups or _could_do(statement, call)]
+        return self._targets(statement, able)
+
     def _may_describe(self, statement: ActionStatement, call: LedgerCall) -> bool:
         """True if a call is about the same and no other statement describes it: perhaps this one does.
 
         The tables cannot know every tool, and a wrong accusation is worse than a missed one.
         """
-        precise = not call.is_shell and call.groups & FINE_GROUPS
+        precise = statement.groups & _BY_COMMAND if call.is_shell else call.groups & FINE_GROUPS
         if precise or call.is_reading or call.is_file_tool or call.failed or "draft" in call.text.lower():
             return False
         if (
@@ -118,8 +242,12 @@ class _Judge:
         ):
             return False
         shared = content_words(statement.rest) & (content_words(call.text) | set(call.name_words))
-        others = (s for s in find_statements(self.answer) if s.start != statement.start)
-        return bool(shared) and not any(_could_do(other, call) for other in others)
+        others = (s for s in self.statements if s.start != statement.start and s.groups - {"read", "search"})
+        place = next(place for place, one in enumerate(self.calls) if one is call)
+        mine = related(statement.rest, self.ledger, place)
+        return bool(shared) and not any(
+            _could_do(other, call) and related(other.rest, self.ledger, place) >= mine for other in others
+        )
 
     def _is_reported(self, statement: ActionStatement) -> bool:
         """True if a result speaks of such an action: the agent reports what it read.
@@ -148,15 +276,60 @@ class _Judge:
         return bool((words | asked) & TEXTS) or (not statement.groups and not asked & THINGS)
 
     def _compared(self, statement: ActionStatement, found: list[LedgerCall]) -> Outcome:
-        missing = self._missing_target(statement, found)
+        missing = self._missing_target(statement, found) or self._missing_object(statement, found)
+        missing = missing or self._other_verb(statement, found)
         if missing:
             return ActionStatus.UNPERFORMED, missing, found[-1].record.name
-        best = _nearest(statement, _on_targets(statement, found))
-        differences = [difference(statement, call, self.calls, self.request) for call in best]
-        if all(differences):
-            return ActionStatus.CONTRADICTED, differences[-1], best[-1].record.name
-        same = [call for call, other in zip(best, differences, strict=True) if not other]
-        return self._result(statement, same)
+        best = _on_targets(statement, found)
+        places = [place for place, call in enumerate(self.calls) if any(call is one for one in best)]
+        targets = self._targets(statement, places) or places
+        text = statement.rest if statement.passive else f"x {statement.rest}"
+        comparison = Comparison(text, targets, self.ledger, self.request, statement.verb)
+        checks = (
+            comparison.difference(),
+            comparison.swapped(),
+            comparison.other_object(statement.object),
+            comparison.keyed(),
+            comparison.other_choice(),
+            comparison.other_record(),
+        )
+        other = next(filter(None, checks), "")
+        bad = self._bad_outcome(statement, targets)
+        if other and not (bad and bad[0] is ActionStatus.FAILED):
+            return ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name
+        return bad or self._result(statement, [self.calls[place] for place in targets])
+
+    def _other_verb(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
+        """Every such call is named by the verb of another statement, and none by this one's: archived, not unsubscribed."""
+        others = {one.verb for one in self.statements if one.start != statement.start} - {"", statement.verb}
+        if statement.verb in _COMMON_VERBS or statement.passive:
+            return ""
+        taken = all(
+            not (call.is_shell or call.is_file_tool)
+            and others & set(call.name_words)
+            and statement.verb not in call.low
+            and not any(call.covers(noun) for noun in read(statement.object).stems)
+            for call in found
+        )
+        return "such calls are what other statements describe" if taken else ""
+
+    def _missing_object(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
+        """Nothing of what was acted on is in such a call, nor was it asked for."""
+        nouns = self._nouns(statement)
+        opaque = any(call.is_shell or call.is_file_tool or "any" in call.groups for call in found)
+        if opaque or not nouns or read(statement.object).values:
+            return ""
+        places = [place for place, call in enumerate(self.calls) if any(call is one for one in found)]
+        if any(touches(self.ledger, place, noun) for place in places for noun in nouns):
+            return ""
+        return f"no such call is about {min(nouns)}"
+
+    def _nouns(self, statement: ActionStatement) -> Set[str]:
+        """The things that a statement is about; none if the request named one of them, or for "it"."""
+        head = re.split(r"[:;,]|\b(?:and|which|that|so)\b", statement.object)[0]
+        nouns = read(head).stems - _GENERIC - set(VERB_GROUPS) - {statement.verb}
+        asked = read(self.request).stems
+        return frozenset() if nouns & asked or _PRONOUN.match(head) else nouns
 
     def _missing_target(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
         """A file or identifier of the statement that no such call names."""
@@ -188,11 +361,18 @@ class _Judge:
         return ActionStatus.PERFORMED, "", name
 
     def _nothing_done(self, statement: ActionStatement, call: LedgerCall) -> re.Match[str] | None:
-        found = None if call.is_file_tool else _NOTHING_DONE.search(call.record.result)
+        found = None if call.is_file_tool else _NOTHING_DONE.search(call.result)
         if not found or not _concerns(found[0].lower(), statement.groups):
             return None
         admitted = _UNFINISHED.search(found[0]) and _UNFINISHED_SAID.search(self.answer)
-        return None if admitted else found
+        return None if admitted or self._settled(call) else found
+
+    def _settled(self, call: LedgerCall) -> bool:
+        """True if a later call about the same thing shows no such state any more."""
+        keys = {value.key for value in call.content.values if value.kind == "id"}
+        later = self.calls[next(place for place, one in enumerate(self.calls) if one is call) + 1 :]
+        same = [one for one in later if any(value.key in keys for value in one.given.values)]
+        return bool(same) and not same[-1].failed and not _NOTHING_DONE.search(same[-1].result)
 
     # ---- statements that no particular call performs
 
@@ -209,12 +389,25 @@ class _Judge:
                 return _unperformed(f"no call names {path}")
             if all(call.failed for call in named):
                 return ActionStatus.FAILED, named[-1].quote(), named[-1].record.name
+        nouns = self._nouns(statement) if statement.verb in _VERIFY else frozenset()
+        everywhere = range(len(self.calls))
+        if self.calls and nouns and not any(touches(self.ledger, place, noun) for place in everywhere for noun in nouns):
+            return _unperformed(f"no call is about {min(nouns)}")
         if self.calls:
-            return self._all_failed() or _OK
+            return self._all_failed() or self._unseen(statement) or _OK
         in_request = _GIVEN.search(statement.object) and content_words(statement.object) & content_words(self.request)
         is_quoted = re.search(r"[:\"“]\s*\S+ \S+", self.request)
         is_given = len(self.request.split()) > _LONG or (statement.groups <= {"read"} and (in_request or is_quoted))
         return _OK if is_given else _unperformed("no call was made")
+
+    def _unseen(self, statement: ActionStatement) -> Outcome | None:
+        """A value that is said to have been found, and that no call shows."""
+        targets = self._targets(statement, range(len(self.calls))) or list(range(len(self.calls)))
+        last = self.calls[targets[-1]]
+        if all(self.calls[place].failed for place in targets) and not _ADMITTED.search(statement.sentence):
+            return ActionStatus.FAILED, last.quote(), last.record.name
+        other = Comparison(f"x {statement.rest}", targets, self.ledger, self.request, is_report=True).difference()
+        return (ActionStatus.CONTRADICTED, other, last.record.name) if other else None
 
     def _all_failed(self) -> Outcome | None:
         last = self.calls[-1]
@@ -262,13 +455,15 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
             return bool(content_words(statement.object) & content_words(call.text))  # "I ran sha256sum", not `ls`
         if call.is_shell or call.is_file_tool:
             return not ("remove" in groups and "edit" in groups & call.groups and _removes_whole(statement))
-        return (not call.is_reading or bool(groups & {"read", "search", "fetch"})) and not _other_kind(statement, call)
+        return (not call.is_reading or bool(groups & {"read", "search", "fetch", "run"})) and not _other_kind(statement, call)
     if "any" in call.groups or statement.verb in call.name_words:
         return "any" in call.groups or not call.is_reading or not groups
     if call.is_reading:
         return False
     if call.is_shell and statement.verb in call.command_words:
         return True
+    if call.is_shell and (groups & {"commit", "push"} or statement.verb in ("reload", "restart")):
+        return False
     if call.is_file_tool or _removes_whole(statement) or _other_kind(statement, call):
         return False
     if statement.groups and call.groups - {"run", "read"}:
@@ -317,6 +512,8 @@ def _removes_whole(statement: ActionStatement) -> bool:
 
 def _other_kind(statement: ActionStatement, call: LedgerCall) -> bool:
     """True if both name a kind of object, and not the same: an email is no chat message."""
+    if "send" not in statement.groups and read(statement.object).stems & call.given.stems:
+        return False  # the same thing by name
     words = [lemma(word) for word in re.findall(r"[A-Za-z-]+", statement.object)[:6]]
     mine = any_groups([*words, statement.verb], OBJECTS)
     theirs = any_groups(call.name_words, OBJECTS)

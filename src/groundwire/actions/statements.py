@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundwire.actions.words import (
     COMMON,
     DESCRIBING,
+    IDIOMS,
     IRREGULAR_PAST,
     LIGHT,
     NOUN_GROUPS,
@@ -30,7 +31,7 @@ _AGENT, _AND, _ELIDED, _PASSIVE, _OTHER_SUBJECT, _AT_END, _OBJECT = expressions(
 _NOUN_USE, _STATE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
     "actions", "noun_use state cut quote clause text_object except"
 )
-(_SUCCESS,) = expressions("actions", "success")
+_SUCCESS, _REPORT_CUT, _HYPOTHETICAL, _MOVED = expressions("actions", "success report_cut hypothetical moved")
 _STATE_GROUPS = {
     "calendar": ("create", "change", "send"), "inbox": ("send", "change"), "live": ("deploy", "change"),
     "production": ("deploy", "change"), "running": ("start", "change"), "online": ("start", "change"),
@@ -41,7 +42,7 @@ _REPORTED = pattern("reported")
 INLINE = pattern("inline")
 _DONE = re.compile(rf"[\s*_#>✅✔️☑-]*(?:{pattern('done').pattern})\b(?P<rest>[^.!\n]*)", re.IGNORECASE)
 _OUTCOME = re.compile(
-    rf"(?P<what>\b(?:{pattern('checked_thing').pattern})\b)(?P<mid>[^.;:!?\n]{{0,40}}?)"
+    rf"(?P<what>\b(?:{pattern('checked_thing').pattern})\b)(?P<mid>[^.,;:!?\n]{{0,40}}?)"
     rf"\b(?:{pattern('went_well').pattern})\b",
     re.IGNORECASE,
 )
@@ -61,7 +62,7 @@ class ActionStatement:
     `object` is the part that must agree with the call, `rest` all of the clause. A `passive` statement may
     also report what a tool showed, a `perfect` one ("has been sent") least of all. `success`: it says that
     the call went well, not only that it was made. `outcome`: it only says that tests, a build or a linter
-    went well.
+    went well. `is_report`: it says how things are, and so is false only if a call says otherwise.
     """
 
     text: str
@@ -75,6 +76,8 @@ class ActionStatement:
     perfect: bool = False
     success: bool = False
     outcome: str = ""
+    sentence: str = ""
+    is_report: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,24 @@ def find_statements(text: str) -> list[ActionStatement]:
     for span in sentences(plain):
         sentence = plain[span.start : span.end]
         if sentence.strip() and not sentence.rstrip(' "”)*_').endswith("?"):
-            found += [s for s in _in_sentence(sentence, span.start) if not (has_code and _is_inline(s))]
+            here = [s for s in _in_sentence(sentence, span.start) if not (has_code and _is_inline(s))]
+            here = here or list(_reports(sentence, span.start))
+            found += [replace(s, sentence=sentence) for s in here]
     return [s for s in found if not any(start < s.start < end for start, end in quotes)]
+
+
+def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
+    """Clauses that say how things are: "The shed is locked", "SKU 8841 now costs €12.49"."""
+    start = 0
+    for match in (*_REPORT_CUT.finditer(sentence), None):
+        end = match.start() if match else len(sentence)
+        clause = sentence[start:end]
+        if len(clause.split()) > 2 and not _HYPOTHETICAL.search(clause):
+            yield ActionStatement(
+                clause.strip(), offset + start + len(clause) - len(clause.lstrip()), offset + start + len(clause.rstrip()),
+                "", frozenset(), clause, clause, is_report=True,
+            )  # fmt: skip
+        start = match.end() if match else end
 
 
 def _is_inline(statement: ActionStatement) -> bool:
@@ -148,6 +167,10 @@ def _verbs(sentence: str) -> Iterator[_Verb]:
             known = lemma(match["verb"]) in VERB_GROUPS and _is_past(match["verb"])
             if known and not _has_new_subject(sentence[first : match.start()]):
                 yield _Verb(match.start("verb"), match["verb"], match.end())
+    for match in _MOVED.finditer(sentence):
+        subject = _subject(sentence[: match.start()])
+        if subject and not _is_unreal(sentence, match.start()) and not _OTHER_SUBJECT.match(subject):
+            yield _Verb(match.start("verb"), match["verb"], match.end("verb"), "been", subject)
     for match in _PASSIVE.finditer(sentence):
         subject = _subject(sentence[: match.start()])
         if subject and _is_passive_action(sentence, match, subject):
@@ -168,6 +191,8 @@ def _is_done(match: re.Match[str]) -> bool:
     follows = re.match(r"\s+(?:by|with|to|off|out|\w+ing)\b", match.string[match.end() :])
     if base in ("start", "stop", "finish") and follows:
         return False  # "I started by reading …"
+    if base in COMMON and base in VERB_GROUPS and re.match(r"[^,;]{0,40}?\b\w+\.[a-z]{1,4}\b", match.string[match.end() :]):
+        return True  # "I wrote a.md"
     if base in COMMON and base in LIGHT:  # "I gave him access" is an action, "I gave an example" is not
         nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", match.string[match.end() :])[:6]]
         return bool(any_groups(nouns, NOUN_GROUPS) & {"grant", "pay", "commit", "refund"})
@@ -184,7 +209,7 @@ def _is_passive_action(sentence: str, match: re.Match[str], subject: str) -> boo
     is_new = match["aux"].lower() in ("is", "are") and "now" in match["adverbs"] and base not in COMMON
     if not _is_past(match["verb"]) or not (base in VERB_GROUPS or is_new) or _REPORTED.search(sentence):
         return False
-    if base in DESCRIBING and not ("been" in match["aux"] and re.search(r"\w/\w|\w\.\w", after)):
+    if base in DESCRIBING and not ("been" in match["aux"] and (base in LIGHT or re.search(r"\w/\w|\w\.\w", after))):
         return False
     negated = re.search(r"\b(?:no|none|neither)\b", _clause_before(sentence, match.start()))
     if negated or _is_unreal(sentence, match.start()) or _OTHER_SUBJECT.match(subject):
@@ -196,7 +221,9 @@ def _is_passive_action(sentence: str, match: re.Match[str], subject: str) -> boo
 
 
 def _subject(before: str) -> str:
-    head = re.split(r"[;:]|,\s|\band\b(?=[^,]*$)|\bbut\b", before)[-1]
+    head = re.split(r"[;:]|,\s|\bbut\b", before)[-1]
+    first, _, last = head.rpartition(" and ")
+    head = last if re.search(r"\b(?:I|we|is|are|was|were|has|have|been|[a-z]+ed)\b", first) else head
     return head.strip(" \t\n*_#>-•✅")
 
 
@@ -216,10 +243,14 @@ def _has_new_subject(between: str) -> bool:
 def _statement(sentence: str, verb: _Verb, end: int, offset: int) -> ActionStatement | None:
     clause = f"{verb.subject} {sentence[verb.end :]}" if verb.subject else sentence[verb.end : end]
     base, first = lemma(verb.word), _first(clause)
-    groups = VERB_GROUPS.get(base, frozenset())
-    if base in LIGHT:
-        nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", clause)[:8]]
+    idiom = next((group for group, known in IDIOMS.items() if known.match(sentence, verb.start)), "")
+    groups = frozenset() if idiom == "send" else VERB_GROUPS.get(base, frozenset())
+    groups |= {idiom} if idiom else frozenset()
+    nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", clause)[:8]]
+    if base in LIGHT and not idiom:
         groups = any_groups(nouns, NOUN_GROUPS) or groups
+    if base == "receiv" and not any_groups(nouns, NOUN_GROUPS):
+        return None
     if _is_text_work(groups, first, sentence[verb.start :]):
         return None
     text = sentence[verb.start : end].strip(" \n,;")

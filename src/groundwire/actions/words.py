@@ -49,6 +49,7 @@ FINE_GROUPS = word_set("add close assign approve lock switch pause move scale ta
 """Groups of tools that say precisely what they do; `create` and `change` do not."""
 IRREGULAR_PAST = word_set(_DATA["lists"]["irregular"])
 NOT_NAMES = word_set(_DATA["lists"]["names_of_none"])
+IDIOMS = {group: re.compile("|".join(parts), re.IGNORECASE) for group, parts in _DATA["idioms"].items()}
 SHELL_GROUPS = {group: re.compile("|".join(parts), re.IGNORECASE) for group, parts in _DATA["shell"].items()}
 
 
