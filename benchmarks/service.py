@@ -41,7 +41,8 @@ OVERLOAD = 4
 OVERLOAD_SECONDS = 0.0
 """Duration of the overload; 0: long enough that the server is full for most of it."""
 _GREETING = re.compile(r"serves http://[^ ]*:(\d+)")
-_START_SECONDS = 60.0
+_START_SECONDS = 180.0
+_EXPECTED_SECONDS = 600.0
 _SETTLED = 0.25  # of the samples of memory: caches fill first
 
 
@@ -131,9 +132,11 @@ def make_case(number: int, right: int = CLAIMS - 2, words: int = WORDS) -> LoadC
 class Engine:
     """The engine as an application calls it: many concurrent checks, for full batches."""
 
-    def __init__(self) -> None:
+    def __init__(self, backend: str = "local") -> None:
         self._loop = asyncio.new_event_loop()
-        self._engine = Groundwire(Config(), backend="local", metrics=Metrics())
+        # What is expected of the server must not be a timeout of this engine, on a machine that is busy.
+        config = Config.model_validate({"hallucination": {"timeout": _EXPECTED_SECONDS}})
+        self._engine = Groundwire(config, backend=backend, metrics=Metrics())
 
     def expected(self, cases: Sequence[LoadCase]) -> list[LoadCase]:
         """The cases with the responses that the server must return."""
@@ -255,10 +258,14 @@ class Server:
 
 
 @contextmanager
-def run_server() -> Iterator[Server]:
+def run_server(backend: str = "local") -> Iterator[Server]:
     """Run `groundwire serve` as a user would, with its own store."""
     with tempfile.TemporaryDirectory() as folder:
-        ours = {"GROUNDWIRE_STORE__URL": f"{folder}/store.db", "GROUNDWIRE_SERVER__PORT": "0"}
+        ours = {
+            "GROUNDWIRE_STORE__URL": f"{folder}/store.db",
+            "GROUNDWIRE_SERVER__PORT": "0",
+            "GROUNDWIRE_HALLUCINATION__BACKEND__TYPE": backend,
+        }
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GROUNDWIRE_")}
         log = Path(folder) / "log"  # not a pipe: a full pipe would block the server
         with log.open("wb") as errors:

@@ -45,11 +45,14 @@ _SIZES = ((0, 60), (3, 200), (10, 800))  # claims that are right, words of the s
 
 @dataclass(frozen=True, slots=True)
 class SoakTerms:
-    """`turn` is the length in seconds of one turn, of which a fifth is overload."""
+    """`turn` is the length in seconds of one turn, of which a fifth is overload. The expected responses of
+    all `cases` are computed first, which takes a minute on two idle cores.
+    """
 
     minutes: float = 60.0
     turn: float = 60.0
     cases: int = 48
+    backend: str = "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,12 @@ class Sample:
 
 def measure(terms: SoakTerms) -> Iterator[Figure]:
     with ExitStack() as stack:
-        engine = Engine()
+        engine = Engine(terms.backend)
         stack.callback(engine.close)
         made = [make_case(n, *_SIZES[n % len(_SIZES)]) for n in range(terms.cases)]
         cases = [*engine.expected(made), *(other for case in made[1::6] for other in _others(case))]
         Random(0).shuffle(cases)
-        server = stack.enter_context(run_server())
+        server = stack.enter_context(run_server(terms.backend))
         load = stack.enter_context(run_load_generator(server, cases))
         usual = load.run(seconds=min(10.0, terms.turn), connections=AT_ONCE).good_a_second
         met: list[LoadResult] = []
@@ -147,10 +150,14 @@ app = command()
 def main(
     minutes: Annotated[float, typer.Option(min=0, help="Minutes of load.")] = 60.0,
     turn: Annotated[float, typer.Option(min=1, help="Seconds of one turn.")] = 60.0,
+    cases: Annotated[int, typer.Option(min=6, help="Different answers; fewer begin sooner on a busy machine.")] = 48,
+    backend: Annotated[
+        str, typer.Option(help="The verifier; `fake` needs no processor, so there are more requests.")
+    ] = "local",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Put the HTTP service under mixed load with clients that leave: memory, threads, descriptors."""
-    show(open_console(), measure(SoakTerms(minutes, turn)), as_json=as_json)
+    show(open_console(), measure(SoakTerms(minutes, turn, cases, backend)), as_json=as_json)
 
 
 if __name__ == "__main__":

@@ -28,11 +28,17 @@ from groundwire.conversion.formats import PARSED, FileInput, read_document
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations.metta_runner import evaluate, in_child, new_metta
 from groundwire.integrations.rows import BatchRow, parse_row, row_identity
-from groundwire.proxy.dialects import ChatDialect
+from groundwire.llm.base import TokenLogprob
+from groundwire.proxy.dialects import ApiDialect, ChatDialect, MessagesDialect, ResponsesDialect
 from groundwire.proxy.sse import DoneHoldback, SseParser
 from groundwire.proxy.verifier import parse_object
 from groundwire.retrieval.gather import resolve
+from groundwire.text.structure import pieces
+from groundwire.traces.computation import computed
+from groundwire.traces.steps import as_steps, link, read_trace
 from groundwire.types import Source
+from groundwire.verifiers.consistency import parse_score
+from groundwire.verifiers.logprob import masses, numbered_answers, parse_answer
 
 MAX_BYTES = 20_000
 MAX_SECONDS = 1.0
@@ -79,11 +85,41 @@ _ROW = (
     '{"id": ', '"response": ', '"sources": ', '"context": ', '"question": ', '"history": ', "{", "}", "[", "]", '"', ":", ", ", "null",
     "true", "1e999", "NaN", '{"S0": "a"}', '[{"id": 1, "text": "a"}]', '[{"role": "user", "content": "a"}]', "\\ud800", "9" * 5000,
 )  # fmt: skip
+_EVENTS: tuple[dict[str, object], ...] = (
+    {"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": None}]},
+    {"choices": [{"index": 0, "message": {"content": "a"}, "logprobs": {"content": []}}]},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+    {"content": [{"type": "text", "text": "a", "citations": [{}]}, {"type": "text", "text": "b"}]},
+    {"choices": [{"index": 0, "message": {"content": "a"}}, {"index": 0, "message": {"content": "b"}}]},
+    {"type": "response.content_part.done", "output_index": 0, "part": {"type": "output_text", "text": "a"}},
+    {"output": [{"type": "message", "content": [{"type": "output_text", "text": "a", "logprobs": [1]}]}]},
+    {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": 0, "delta": "a"},
+    {
+        "type": "response.completed",
+        "response": {"output": [{"type": "message", "content": [{"type": "output_text", "text": "a"}]}]},
+    },
+    {
+        "type": "response.output_item.done",
+        "item": {"type": "message", "content": [{"type": "output_text", "text": "a"}]},
+    },
+)
+_REPLY = (
+    "YES", "NO", "UNSURE", "Yes", "no", "not ", "**", "Answer: ", '{"1": "YES", ', '"2": "NO"}', "1. YES\n", ": ", "0.85", "85%", "8/10",
+    "8/0", "-", ".", "1e999", "9" * 500, "1" * 4500, "٣", "²", "½", "SUPPORTED", "CONTRADICTED", "NOT MENTIONED", " or ", " to ", "```json\n",
+)  # fmt: skip
+_TRACE = (
+    '{"steps": [', '"a"', '{"text": "', '", "cites": ["S0"], ', '"confidence": ', "0.9", "1e999", "NaN", "]}", '"answer": "', '"sources": {"S0": "a"}',
+    '[{"role": "user", "content": "a"}, ', '{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}',
+    '{"role": "tool", "tool_call_id": "1", "content": "5"}', '{"resourceSpans": [{"scopeSpans": [{"spans": [', '{"traceId": "a", "spanId": "b"}',
+    "Step 1: ", "1. ", "Therefore ", "Answer: ", "Question: ", "from step 1 ", "[S0]", "x = 5", "2 * x + 3", "= 13", "(", ")", "**", "/ 0", "^ 9", "%",
+    "9" * 400, "1.5e308", "3 January 2024", "31/02/2023", "25:61", "2 weeks later", "Monday", "\n", "null", "[" * 60, "}", "]", ",", '"',
+)  # fmt: skip
 
 
 def _times(random: Random, most: int) -> int:
     """What is quadratic shows only with many of the same; what is wrong shows with few, at a small cost."""
-    return random.choices((1, 9, most), (24, 12, 2))[0]
+    return random.choices((1, 9, most), (60, 25, 1))[0]
 
 
 def _pieces(words: tuple[str, ...], random: Random) -> str:
@@ -183,6 +219,61 @@ def _find_citations(text: str) -> None:
     assert {resolve(label, sources) for label in labels} <= known | {None}, "a source that does not exist"
 
 
+def _cut_source(text: str) -> None:
+    """A source is cut into pieces that lie within it."""
+    assert all(0 <= piece.start <= piece.end <= len(text) for piece in pieces(text)), "a piece outside the source"
+
+
+def _event(random: Random) -> dict[str, object]:
+    """An event or answer of a model's API, with one of its values replaced by something odd."""
+    event: dict[str, object] = json.loads(json.dumps(random.choice(_EVENTS)))
+    odd: list[object] = [None, True, -1, 1e308, "", "x", [], [None], {}, {"text": None}, 10**30, ["a", {"b": []}]]
+    inside: Any = event
+    while isinstance(inside, dict | list) and inside:
+        key = random.choice(list(inside) if isinstance(inside, dict) else range(len(inside)))
+        if random.random() < 0.4 or not isinstance(inside[key], dict | list):
+            inside[key] = random.choice(odd)
+            break
+        inside = inside[key]
+    return event
+
+
+_DIALECTS: tuple[ApiDialect, ...] = (ChatDialect(), MessagesDialect(), ResponsesDialect())
+
+
+def _read_answer(event: dict[str, Any]) -> None:
+    """All that the proxy does with an event or a complete answer."""
+    for dialect in _DIALECTS:
+        found = dialect.deltas(event)
+        dialect.is_end(event)
+        for key, _ in found:
+            dialect.without_text(event, [key])
+            dialect.without_choices(event, [key])
+            json.dumps([dialect.delta_event(event, key, "x"), dialect.stop_events(event, key, "x", "y")])
+        texts = dict.fromkeys((*dialect.texts(event), (0,), (0, 0)), "x")  # earlier events had these
+        json.dumps(dialect.replace_texts(event, texts, texts))
+        json.dumps([dialect.replace_repeated(event, texts), dialect.report_event(event, {})])
+
+
+def _read_reply(text: str) -> None:
+    """A model's judgement: a number from 0 to 1, or none."""
+    parse_answer(text)
+    numbered_answers(text)
+    score = parse_score(text)
+    assert score is None or 0.0 <= score.support <= 1.0, "a score outside 0 to 1"
+    words = text[:200].split() or [text[:200]]
+    logprobs = [(-0.1, -2.5, -30.0, 0.0, 0.5, float("nan"), float("-inf"))[len(word) % 7] for word in words]
+    mass = masses([TokenLogprob(*pair) for pair in zip(words, logprobs, strict=True)])
+    assert mass is None or 0.0 <= mass.estimate("fuzz").p_yes <= 1.0, "a probability outside 0 to 1"
+
+
+def _follow_trace(text: str) -> None:
+    trace = read_trace(text)
+    steps = as_steps(trace.steps, ())
+    link(steps, ())
+    computed([], [step.text for step in steps])
+
+
 def _read_events(data: bytes) -> None:
     """In one piece and in small ones: the same events, and no byte lost."""
     whole, parts, held = SseParser(), SseParser(), DoneHoldback()
@@ -194,8 +285,7 @@ def _read_events(data: bytes) -> None:
     for frame in frames:
         event = parse_object(frame.data)
         if event is not None:
-            ChatDialect().deltas(event)
-            ChatDialect().is_end(event)
+            _read_answer(event)
 
 
 def _run_program(text: str) -> None:
@@ -221,10 +311,14 @@ def _read_row(raw: bytes) -> None:
 
 
 class Target(NamedTuple):
-    """A parser: how its input is made from a seed, and what reads it. `InputError` refuses an input."""
+    """A parser: how its input is made from a seed, what reads it, and its share of the inputs.
+
+    `InputError` refuses an input.
+    """
 
     make: Callable[[Random], Any]
     read: Callable[[Any], None]
+    weight: float = 1.0
 
 
 def _file(suffix: str, make: Callable[[Random], bytes]) -> Target:
@@ -247,7 +341,11 @@ TARGETS: dict[str, Target] = {
     "claims": Target(partial(_text, (*_MARKDOWN, *_CITATIONS)), _find_claims),
     "citations": Target(partial(_text, _CITATIONS), _find_citations),
     "events": Target(lambda random: _text(_SSE, random).encode()[:MAX_BYTES], _read_events),
-    "metta": Target(partial(_text, _METTA), _run_program),
+    "answers": Target(_event, _read_answer),
+    "replies": Target(partial(_text, _REPLY), _read_reply),
+    "sources": Target(partial(_text, (*_MARKDOWN, *_JSON)), _cut_source),
+    "traces": Target(partial(_text, _TRACE), _follow_trace),
+    "metta": Target(partial(_text, _METTA), _run_program, weight=0.2),  # each takes a process
     "rows": Target(_row, _read_row),
 }
 
@@ -271,7 +369,7 @@ class TargetResult:
 def make_input(seed: int) -> tuple[str, Any]:
     """The name of a parser and an input for it; the same for the same seed."""
     random = Random(seed)
-    name = random.choice(tuple(TARGETS))
+    [name] = random.choices(tuple(TARGETS), [target.weight for target in TARGETS.values()])
     return name, TARGETS[name].make(random)
 
 

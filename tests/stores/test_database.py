@@ -100,3 +100,12 @@ def test_a_store_that_cannot_be_written_can_still_be_asked(tmp_path: Path, monke
     with pytest.raises(StoreError, match="readonly"), store.write() as connection:
         connection.execute(text("DELETE FROM facts"))
     store.close()
+
+
+def test_the_page_caches_of_a_pool_stay_small(tmp_path: Path) -> None:
+    """Each connection fills its own with the reports that a server stores, and keeps it."""
+    database = open_database(str(tmp_path / "store.db"))
+    with database.read() as connection:
+        kibibytes = -connection.execute(text("PRAGMA cache_size")).scalar_one()
+    assert 0 < kibibytes * database.engine.pool.size() <= 16 * 1024  # type: ignore[attr-defined]
+    database.close()

@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from groundwire.config import Config
 from groundwire.errors import BackendDown
 from groundwire.types import Estimate, Query
+from groundwire.verifiers.backends import OPENERS
 from groundwire.verifiers.fake import FakeVerifier
 
 
@@ -47,3 +49,12 @@ async def test_it_hangs_until_told_otherwise() -> None:
     assert not task.done()
     release.set()
     assert len(await task) == 1
+
+
+def test_as_a_backend_it_keeps_no_queries() -> None:
+    """A server with the backend `fake` would grow with every request."""
+    fake = OPENERS["fake"](Config()).verifier
+    assert isinstance(fake, FakeVerifier)
+    [found] = asyncio.run(fake.estimate([Query("It is red.", "It is red.")]))
+    assert found.p_yes > 0.9
+    assert fake.calls == []

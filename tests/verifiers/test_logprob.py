@@ -236,3 +236,8 @@ async def test_nothing_asked_nothing_answered() -> None:
 
 def test_scripted_tokens_are_logarithms() -> None:
     assert [round(exp(t.logprob), 6) for t in tokens(A=0.25, B=0.75)] == [0.75, 0.25]
+
+
+def test_a_logprob_that_is_no_number_is_refused() -> None:
+    with pytest.raises(BackendDown):
+        masses([TokenLogprob("YES", -0.1), TokenLogprob("NO", float("nan"))])

@@ -35,7 +35,9 @@ from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
 _RUN_GROUPS = frozenset(("run", "test", "build", "lint", "types", "format"))  # a run that fails is still a run
 _OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
 _BROAD = frozenset(("read", "search", "edit", "create", "change"))
-_BY_COMMAND = frozenset(("commit", "push", "merge", "test", "lint", "types", "start", "install"))  # whose commands the tables know
+_BY_COMMAND = frozenset(
+    ("commit", "push", "merge", "test", "lint", "types", "start", "install")
+)  # whose commands the tables know
 _OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
 _MEDIA = frozenset(("email", "chat"))
 _BARE_FILE = re.compile(r"\b(README|Makefile|Dockerfile|LICENSE)\b(?!\.\w)", re.IGNORECASE)  # names without a suffix
@@ -57,9 +59,32 @@ _NOTHING_DONE = pattern("nothing_done")
 _NONE_FAILED = pattern("none_failed")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
-_VERIFY = frozenset(map(lemma, "compare verify confirm validate test measure reproduce".split()))
+_VERIFY = frozenset(map(lemma, ["compare", "verify", "confirm", "validate", "test", "measure", "reproduce"]))
 _COMMON_VERBS = frozenset(
-    map(lemma, "update change set make do add put create give get edit adjust modify fix handle write take bring apply".split())
+    map(
+        lemma,
+        [
+            "update",
+            "change",
+            "set",
+            "make",
+            "do",
+            "add",
+            "put",
+            "create",
+            "give",
+            "get",
+            "edit",
+            "adjust",
+            "modify",
+            "fix",
+            "handle",
+            "write",
+            "take",
+            "bring",
+            "apply",
+        ],
+    )
 )
 _PRONOUN = re.compile(r"\s*(?:it|them|him|her|you|this|that|these|those|they)\b", re.IGNORECASE)
 _LONG = 40  # words: a request of this length contains what it asks about, an answer of it is an answer
@@ -67,10 +92,70 @@ _LONG = 40  # words: a request of this length contains what it asks about, an an
 _GENERIC = frozenset(
     map(
         lemma,
-        "change changes new old it everything result results value values thing things issue problem request way part"
-        " one ones other others item items details information code work task step steps place first last whole data"
-        " line case time times copy version option answer error cause reason root state page two three four five ago moment"
-        " please know minute far well argument response".split(),
+        [
+            "change",
+            "changes",
+            "new",
+            "old",
+            "it",
+            "everything",
+            "result",
+            "results",
+            "value",
+            "values",
+            "thing",
+            "things",
+            "issue",
+            "problem",
+            "request",
+            "way",
+            "part",
+            "one",
+            "ones",
+            "other",
+            "others",
+            "item",
+            "items",
+            "details",
+            "information",
+            "code",
+            "work",
+            "task",
+            "step",
+            "steps",
+            "place",
+            "first",
+            "last",
+            "whole",
+            "data",
+            "line",
+            "case",
+            "time",
+            "times",
+            "copy",
+            "version",
+            "option",
+            "answer",
+            "error",
+            "cause",
+            "reason",
+            "root",
+            "state",
+            "page",
+            "two",
+            "three",
+            "four",
+            "five",
+            "ago",
+            "moment",
+            "please",
+            "know",
+            "minute",
+            "far",
+            "well",
+            "argument",
+            "response",
+        ],
     )
 )
 Outcome = tuple[ActionStatus, str, str]
@@ -170,7 +255,9 @@ class _Judge:
     def _denied(self, statement: ActionStatement, call: LedgerCall) -> Outcome | None:
         said = read(statement.rest).stems | {statement.verb}
         for key, (asked, came) in call.denied.items():
-            if read(asked).stems & said or any(not v.forms.isdisjoint(w.forms) for v in read(asked).values for w in read(statement.rest).values):
+            if read(asked).stems & said or any(
+                not v.forms.isdisjoint(w.forms) for v in read(asked).values for w in read(statement.rest).values
+            ):
                 return ActionStatus.CONTRADICTED, f"its result says {key}: {came}", call.record.name
         return None
 
@@ -179,16 +266,29 @@ class _Judge:
         keys = {value.key for value in self.calls[place].content.values if value.kind == "id"}
         later = [one for one in self.calls[place + 1 :] if any(value.key in keys for value in one.given.values)]
         bad = BAD_STATE.search(later[-1].result) if later else None
-        return (ActionStatus.FAILED, f"its result says: {later[-1].line(bad.start())}", later[-1].record.name) if bad else None
+        return (
+            (ActionStatus.FAILED, f"its result says: {later[-1].line(bad.start())}", later[-1].record.name)
+            if bad
+            else None
+        )
 
     def _undone(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
         """A later call that takes it back."""
         for place in targets:
-            keys = {v.key for v in self.calls[place].content.values if v.kind in ("id", "path", "email") or (v.kind == "number" and v.key >= 10)}
+            keys = {
+                v.key
+                for v in self.calls[place].content.values
+                if v.kind in ("id", "path", "email") or (v.kind == "number" and v.key >= 10)
+            }
             for later in self.calls[place + 1 :]:
                 undoes = any(_UNDO.search(word) for word in later.name_words) and not later.failed
                 same = {v.key for v in later.given.values} & keys
-                if undoes and same and not set(later.name_words) & (read(statement.sentence).stems | {statement.verb}) - set(self.calls[place].name_words):
+                if (
+                    undoes
+                    and same
+                    and not set(later.name_words)
+                    & (read(statement.sentence).stems | {statement.verb}) - set(self.calls[place].name_words)
+                ):
                     if not any(_UNDO.search(word) for word in self.calls[place].name_words):
                         return ActionStatus.CONTRADICTED, "a later call takes it back", later.record.name
         return None
@@ -391,7 +491,11 @@ class _Judge:
                 return ActionStatus.FAILED, named[-1].quote(), named[-1].record.name
         nouns = self._nouns(statement) if statement.verb in _VERIFY else frozenset()
         everywhere = range(len(self.calls))
-        if self.calls and nouns and not any(touches(self.ledger, place, noun) for place in everywhere for noun in nouns):
+        if (
+            self.calls
+            and nouns
+            and not any(touches(self.ledger, place, noun) for place in everywhere for noun in nouns)
+        ):
             return _unperformed(f"no call is about {min(nouns)}")
         if self.calls:
             return self._all_failed() or self._unseen(statement) or _OK
@@ -455,7 +559,9 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
             return bool(content_words(statement.object) & content_words(call.text))  # "I ran sha256sum", not `ls`
         if call.is_shell or call.is_file_tool:
             return not ("remove" in groups and "edit" in groups & call.groups and _removes_whole(statement))
-        return (not call.is_reading or bool(groups & {"read", "search", "fetch", "run"})) and not _other_kind(statement, call)
+        return (not call.is_reading or bool(groups & {"read", "search", "fetch", "run"})) and not _other_kind(
+            statement, call
+        )
     if "any" in call.groups or statement.verb in call.name_words:
         return "any" in call.groups or not call.is_reading or not groups
     if call.is_reading:

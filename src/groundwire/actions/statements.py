@@ -191,7 +191,11 @@ def _is_done(match: re.Match[str]) -> bool:
     follows = re.match(r"\s+(?:by|with|to|off|out|\w+ing)\b", match.string[match.end() :])
     if base in ("start", "stop", "finish") and follows:
         return False  # "I started by reading …"
-    if base in COMMON and base in VERB_GROUPS and re.match(r"[^,;]{0,40}?\b\w+\.[a-z]{1,4}\b", match.string[match.end() :]):
+    if (
+        base in COMMON
+        and base in VERB_GROUPS
+        and re.match(r"[^,;]{0,40}?\b\w+\.[a-z]{1,4}\b", match.string[match.end() :])
+    ):
         return True  # "I wrote a.md"
     if base in COMMON and base in LIGHT:  # "I gave him access" is an action, "I gave an example" is not
         nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", match.string[match.end() :])[:6]]

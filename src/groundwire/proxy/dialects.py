@@ -90,11 +90,12 @@ class ChatDialect(ApiDialect):
         changed = deepcopy(body)
         for choice in _choices(changed):
             key = _choice_key(choice)
-            if key in texts:
-                choice["message"]["content"] = texts[key]
+            message = _object(choice, "message")
+            if key in texts and message:
+                message["content"] = texts[key]
                 _drop_logprobs(choice)
-            if key in stopped:
-                choice["message"]["refusal"] = stopped[key]
+            if key in stopped and message:
+                message["refusal"] = stopped[key]
                 choice["finish_reason"] = "content_filter"
         return changed
 
@@ -172,11 +173,12 @@ class MessagesDialect(ApiDialect):
         changed = deepcopy(body)
         blocks = _text_blocks(changed)
         if self._KEY in texts and blocks:
-            citations = [citation for block in blocks for citation in block.get("citations") or ()]
+            citations = [citation for block in blocks for citation in _list(block, "citations")]
             blocks[0]["text"] = texts[self._KEY]
             if citations:
                 blocks[0]["citations"] = citations
-            changed["content"] = [b for b in changed["content"] if b is blocks[0] or b not in blocks]
+            merged = {id(block) for block in blocks[1:]}
+            changed["content"] = [block for block in changed["content"] if id(block) not in merged]
         if self._KEY in stopped:
             changed |= {**self._REFUSAL, "groundwire_reason": stopped[self._KEY]}
         return changed
@@ -242,7 +244,7 @@ class ResponsesDialect(ApiDialect):
             return _object(event, "part").get("type") == "output_text"
         if kind == "response.output_item.done":
             return _object(event, "item").get("type") == "message"
-        return kind in self._ENDS
+        return isinstance(kind, str) and kind in self._ENDS
 
     def delta_event(self, like: Json, key: TextKey, text: str) -> Json:
         return {"type": self._DELTA, **_location(like, key), "delta": text, "logprobs": []}
@@ -256,7 +258,7 @@ class ResponsesDialect(ApiDialect):
         if kind == "response.output_text.done" and key in texts:
             changed |= {"text": texts[key], "logprobs": []}
         elif kind == "response.content_part.done" and key in texts:
-            _set_text(changed["part"], texts[key])
+            _set_text(_object(changed, "part"), texts[key])
         elif kind == "response.output_item.done":
             for part_key, part in _item_parts(changed.get("item"), key[0]):
                 if part_key in texts:

@@ -79,7 +79,9 @@ def upgrade(connection: Connection) -> None:
 
 
 _BUSY_TIMEOUT_SECONDS = 30.0  # longer than the largest import batch holds the write lock
-_CACHE_KIB = 32_768  # SQLite page cache per connection
+_CACHE_KIB = 2048
+"""SQLite page cache of one connection. Every connection of the pool fills its own, with each stored report,
+and never gives it back; what it misses, the operating system has cached once for all of them."""
 
 
 class Database:

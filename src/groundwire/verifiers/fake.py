@@ -39,6 +39,7 @@ class FakeVerifier:
         default: the answer to claims that are not in the table.
         failing: consumed one item per call; an error is raised, None lets the call through.
         hold: every call waits until this event is set.
+        record: whether `calls` keeps the queries; not in a server, which would grow with every request.
 
     `calls` holds the queries of each call, `peak` the largest number of simultaneous calls.
     """
@@ -50,11 +51,13 @@ class FakeVerifier:
         default: Answer = _UNSUPPORTED,
         failing: Iterable[GroundwireError | None] = (),
         hold: asyncio.Event | None = None,
+        record: bool = True,
     ) -> None:
         self._script = script
         self._default = default
         self._failing: Iterator[GroundwireError | None] = iter(failing)
         self._hold = hold
+        self._record = record
         self._running = 0
         self.calls: list[tuple[Query, ...]] = []
         self.peak = 0
@@ -65,7 +68,8 @@ class FakeVerifier:
         return sum(map(len, self.calls))
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        self.calls.append(tuple(queries))
+        if self._record:
+            self.calls.append(tuple(queries))
         self._running += 1
         self.peak = max(self.peak, self._running)
         try:

@@ -119,8 +119,8 @@ def masses(candidates: Sequence[TokenLogprob]) -> Masses | None:
 
     Raises `BackendDown` if the candidates cannot be probabilities.
     """
-    if any(candidate.logprob > _ROUNDING for candidate in candidates):
-        raise BackendDown("the server returned logprobs above 0")
+    if not all(candidate.logprob <= _ROUNDING for candidate in candidates):  # nor NaN
+        raise BackendDown("the server returned logprobs above 0, or that are no numbers")
     probabilities = [exp(candidate.logprob) for candidate in candidates]
     if sum(probabilities) > 1.0 + _ROUNDING:
         raise BackendDown("the server returned logprobs whose probabilities sum to more than 1")

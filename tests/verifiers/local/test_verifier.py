@@ -109,3 +109,7 @@ async def test_what_a_long_source_does_not_speak_of_is_not_taken_for_drawn_from_
 ) -> None:
     assert (await ask(local, claim, HALL)).p_yes < 0.5
     assert (await ask(local, "Visitors came to the hall in spring.", HALL)).p_yes > 0.9
+
+
+def test_the_network_keeps_no_memory_for_each_length_of_input() -> None:
+    assert not LocalVerifier().network().session.get_session_options().enable_mem_pattern

@@ -72,6 +72,8 @@ class Network:
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # A pattern is kept for each length of input, and reserves its memory as one block that fits no other.
+        options.enable_mem_pattern = False
         options.log_severity_level = 3
         self.session: Any = onnxruntime.InferenceSession(
             str(checked_file("verifier.onnx", folder)), options, providers=["CPUExecutionProvider"]
