@@ -238,6 +238,7 @@ def test_in_other_languages_words_decide_where_they_can(claim: str) -> None:
         ("Die Gebühr wird nicht erstattet.", "Die Gebühr wird erstattet.", "negation"),
         ("דנה העסיקה את יוסי בשנת 2019.", "יוסי העסיק את דנה.", "roles"),
         ("Marta Bianchi ha battuto Elena Russo in finale.", "Elena Russo ha battuto Marta Bianchi in finale.", None),
+        ('השמאי המכריע קבע כי הבעלים זכאי לפיצוי בסך 50,000 ש"ח.', 'השמאי קבע פיצוי של 50,000 ש"ח.', "words"),
         ("Öffnungszeiten: 9-17 Uhr", "Öffnungszeiten: 9-17 Uhr", "words"),
     ],
 )

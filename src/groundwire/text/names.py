@@ -27,6 +27,7 @@ from groundwire.text.dates import MONTHS, WEEKDAYS
 from groundwire.text.lexicon import word_set, word_table
 from groundwire.text.tokens import is_stop, normalise, similarity
 
+_NAMES = word_table("gazetteer")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0640]")
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "&": " and "}
@@ -37,12 +38,7 @@ _INITIAL = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
 _QUOTE = re.compile("['’`׳״\"]")
 _APART = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[^\w+#%$€£₪°.,]|_")
 _LEADING = word_set("the a an mr mrs ms miss dr prof professor sir madam rabbi rev president")
-_TRAILING = word_set(
-    """
-    team department dept group division unit office staff inc incorporated ltd limited llc llp lp gmbh ag sa
-    bv plc corp corporation company co
-    """
-)
+_TRAILING = word_set(_NAMES["trailing"])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -93,20 +89,7 @@ _SERIAL = re.compile(r"\d{1,3}\b(?![.,:%/]\d|\s?(?:%|percent|million|billion|yea
 _MIN_SIMILAR = 5  # letters; in shorter names one letter makes another name
 _SIMILAR = 0.72  # bigram similarity: one wrong letter in a word of seven; chosen by hand
 _TITLES = word_set("mr mrs ms dr prof professor sir lady lord president king queen miss saint st")
-_COMMON = (
-    word_set(
-        """
-        i the a an this that these those it he she they we you my our your his her its their in on at by for
-        from with after before during while when where who what why how if as although however but and or so
-        yes no not there here according based overall additionally furthermore moreover also both each all
-        some many most several one two three four five six seven eight nine ten first second third last next
-        new sure
-        please note am pm a.m p.m customers customer reviewers people restaurant company revenue
-        """
-    )
-    | frozenset(MONTHS)
-    | frozenset(WEEKDAYS)
-)
+_COMMON = word_set(_NAMES["common"]) | frozenset(MONTHS) | frozenset(WEEKDAYS)
 
 
 def names(text: str) -> list[Name]:
@@ -218,7 +201,6 @@ def _misspelt(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     )
 
 
-_NAMES = word_table("gazetteer")
 COUNTRIES = frozenset(_NAMES["countries"])
 CITIES = frozenset(_NAMES["cities"])
 OTHERS = frozenset(_NAMES["others"])
@@ -227,10 +209,7 @@ PLACES = COUNTRIES | CITIES
 COMMON_NAMES = PLACES | OTHERS
 COMPANY_NOUNS = word_set("company organisation organization firm business corporation enterprise startup")
 PLACE_TYPES = word_set("place city country region location town state continent office building site")
-PERSON_TYPES = word_set(
-    "person people human employee user customer client contact author member staff player actor artist"
-    " colleague manager engineer developer scientist politician singer writer student teacher"
-)
+PERSON_TYPES = word_set(_NAMES["person_types"])
 
 
 def is_common_name(name: str) -> bool:

@@ -36,8 +36,8 @@ NEAREST = 6
 MAX_COMPARED = 64
 """Facts and unknown words of a claim that are looked for; no sentence has more, and the time is bounded by it."""
 
-_SETTLED, _SETTLED_PAIRS = 0.9, 0.6
-"""Share of the claim's words in one sentence, and of its pairs of neighbours, from which it is supported: 47 of 55."""
+_SETTLED, _SETTLED_PAIRS, _FIGURE_PAIRS = 0.9, 0.6, 0.5
+"""Share of the claim's words in one sentence, and of its pairs of neighbours, from which it is supported: 48 of 56."""
 _DENIED = 0.8
 """Share of the claim's words in one sentence from which a negation on one side decides: 16 of 22."""
 _FEW = 0.6
@@ -198,11 +198,13 @@ class MissingFact:
 class LexicalMatch:
     """A claim compared with a context.
 
-    `best` is the share of the claim's content words in the closest sentence, `covered` in the nearest ones, where
-    forms of a word count. `negated` says that the evidence negates the claim (True) or the reverse (False).
+    `evidence` is the number of sentences in the context. `best` is the share of the claim's content words in the
+    closest sentence, `covered` in the nearest ones, where forms of a word count. `negated` says that the evidence
+    negates the claim (True) or the reverse (False).
     """
 
     claim: Sentence
+    evidence: int
     near: tuple[Sentence, ...]
     best: float
     covered: float
@@ -223,7 +225,10 @@ class LexicalMatch:
             return "fact"
         if self.negated is not None:
             return "negation" if self.best >= _DENIED else None
-        if self.verbatim or (self.best >= _SETTLED and self.in_order >= _SETTLED_PAIRS and not self.opposite):
+        # A figure that the evidence has, too, makes up for another order of the words around it.
+        figures = bool(self.claim.numbers or self.claim.dates) and not self.facts
+        in_order = self.in_order >= (_FIGURE_PAIRS if figures else _SETTLED_PAIRS)
+        if self.verbatim or (self.best >= _SETTLED and in_order and not self.opposite):
             return "words"
         return "silence" if self.best < _FEW else None
 
@@ -256,6 +261,7 @@ def compare(claim_text: str, context: str) -> LexicalMatch:
     order = {text: iter([word.norm for word in text.words]) for text in sentences}
     return LexicalMatch(
         claim=claim,
+        evidence=len(hits),
         near=sentences,
         best=near[0][1] / len(wanted) if near else 0.0,
         covered=1.0 - len(missing) / len(wanted) if wanted and near else 0.0,
@@ -450,7 +456,7 @@ def _reason(found: LexicalMatch, yes: float) -> str:
     if found.facts:
         return f"'{found.claim.text[found.facts[0].start : found.facts[0].end]}' is not in the sources"
     if found.covered < _OFF_TOPIC:
-        return "not mentioned in the sources" if found.near else "there is no evidence"
+        return "not mentioned in the sources" if found.evidence else "there is no evidence"
     return "not in the sources: " + ", ".join(f"'{word.text}'" for word in found.unknown[:3]) if found.unknown else ""
 
 

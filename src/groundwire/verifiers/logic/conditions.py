@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
+from groundwire.text.lexicon import word_set, word_table
+
 # Clauses of plain English as literals: that a predicate holds of a subject, or does not.
 #
 # A small closed grammar: a clause with one unknown word is not parsed at all, since a skipped word ("usually",
@@ -23,52 +25,33 @@ EVERYONE = "*"
 """The subject of a literal that must hold for everyone."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
+_WORDS = word_table("logic")
 _MOST_WORDS = 5
 _MOST_PARTS = 4
 _SHORT = 4
-PEOPLE = _words("person people persons individual individuals one ones thing things")
-_WHOEVER = _words("someone somebody anyone anybody something anything")
-_ALL = _words("everyone everybody everything")
-_NOBODY = _words("nobody nothing")
-_INDEFINITE = _words("a an any")
+PEOPLE = word_set("person people persons individual individuals one ones thing things")
+_WHOEVER = word_set("someone somebody anyone anybody something anything")
+_ALL = word_set("everyone everybody everything")
+_NOBODY = word_set("nobody nothing")
+_INDEFINITE = word_set("a an any")
 _ARTICLES = _INDEFINITE | {"the"}
-_PRONOUNS = _words("he she it they")
-_WHO = _words("who that")
-_BE = _words("is are isn't aren't")
-_DO = _words("do does don't doesn't")
-_MODAL = _words("can must")
-_AUX = _BE | _DO | _MODAL | _words("has have cannot can't mustn't")
-_LINKS = _BE | _DO | _words("be has have")
-_NOT = _words("not never no")
+_PRONOUNS = word_set("he she it they")
+_WHO = word_set("who that")
+_BE = word_set("is are isn't aren't")
+_DO = word_set("do does don't doesn't")
+_MODAL = word_set("can must")
+_AUX = _BE | _DO | _MODAL | word_set("has have cannot can't mustn't")
+_LINKS = _BE | _DO | word_set("be has have")
+_NOT = word_set("not never no")
 _NEITHER = re.compile(r"\b(is|are)(?: always)? neither ([\w-]+) nor ([\w-]+)")
-_PADDING = _words("always also both either eithor")  # the last is a slip that is often made
-PREPOSITIONS = _words(
-    """of in on at for to with from by under over near past through between into onto across around behind
-    beside above below during against among along within toward towards inside outside up down off out"""
-)
+_PADDING = word_set("always also both either eithor")  # the last is a slip that is often made
+PREPOSITIONS = word_set(_WORDS["prepositions"])
 _IRREGULAR = {
     "has": "have", "goes": "go", "does": "do",
     "people": "person", "men": "man", "women": "woman", "children": "child",
 }  # fmt: skip
-_JOINTS = _words(
-    """and or nor but if unless then because since while although though when whenever where until before
-    after as than who whom whose which that what how why whether there this these those his her hers its their
-    my your our i you we me him them us was were be been being am had did will would could should may might
-    shall ought"""
-)
-_SHADES = _words(
-    """all every each any some most many much several neither only even just almost nearly about usually often
-    sometimes rarely seldom hardly barely generally typically normally mostly mainly largely partly maybe
-    perhaps probably likely possibly once again still yet already now soon later today yesterday tomorrow very
-    quite rather too so more less except without instead otherwise longer former ex fake mock toy potential
-    possible aspiring future would-be alleged assistant deputy vice trainee acting honorary retired expired
-    cancelled canceled suspended pending prospective inactive invalid unofficial replica artificial imitation
-    trial exception exceptions"""
-)
+_JOINTS = word_set(_WORDS["joints"])
+_SHADES = word_set(_WORDS["shades"])
 """Words that change the meaning of what follows; alone after "is" they change nothing."""
 UNREAD = _AUX | _PRONOUNS | _WHOEVER | _ALL | _NOBODY | _PADDING | _NOT | _JOINTS | _SHADES
 """Words that make a clause say more than a plain one, wherever they occur."""

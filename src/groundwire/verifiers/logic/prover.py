@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from textwrap import shorten
 
+from groundwire.text.lexicon import word_table
 from groundwire.text.tokens import normalise
 from groundwire.verifiers.lexical import antonyms, content_norms
 from groundwire.verifiers.logic.conditions import (
@@ -26,12 +27,7 @@ from groundwire.verifiers.rules import RuleLabel, RuleResult
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")
 _SHORTEST = 4
-_PAIRS = """
-on:off valid:void valid:expired full:empty intact:broken intact:damaged present:absent up:down new:used
-open:closed free:occupied free:paid locked:open ready:late awake:asleep old:young light:dark light:heavy
-happy:sad good:bad clean:dirty adult:child adult:minor hard:soft
-"""
-_OPPOSED = {frozenset(pair.split(":")) for pair in _PAIRS.split()}
+_OPPOSED = {frozenset(pair.split(":")) for pair in word_table("logic")["opposed"].split()}
 
 
 @lru_cache(maxsize=4096)
