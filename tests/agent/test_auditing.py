@@ -49,7 +49,7 @@ async def test_trace_audit_is_off_by_default(engines: Engines) -> None:
 
 
 def test_answer_trace_covers_text_and_code_since_the_question() -> None:
-    found = answer_trace(
+    steps, sources = answer_trace(
         [
             Message("user", "An old question"),
             Message("assistant", "An old answer"),
@@ -60,5 +60,5 @@ def test_answer_trace_covers_text_and_code_since_the_question() -> None:
         ],
         {"output": "a file of that name"},
     )
-    assert found.steps == ("I will look.", "Let me call Python with len(word)\nIt returned: 10", "It has 10 letters.")
-    assert found.sources == {"output": "a file of that name", "output-2": "10"}
+    assert steps == ["I will look.", "Let me call Python with len(word)\nIt returned: 10", "It has 10 letters."]
+    assert sources == {"output": "a file of that name", "output-2": "10"}

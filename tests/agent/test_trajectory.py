@@ -94,13 +94,13 @@ def test_runs_are_summarised() -> None:
     found = analyse(Trajectory(events))
     assert (found.runs, found.finished, found.failed, found.verifications) == (2, 2, 1, 2)
     assert (found.claims, found.flagged, found.flagged_share) == (4, 2, 0.5)
-    assert (found.retries, found.retried_share, found.skipped, found.unchecked) == (1, 0.5, 1, 1)
+    assert (found.retries, found.skipped, found.unchecked) == (1, 1, 1)
     assert (found.seconds_share, found.tokens_share) == (0.05, 1.0)
 
 
 def test_empty_trajectory() -> None:
     found = analyse(Trajectory(()))
-    assert (found.runs, found.flagged_share, found.retried_share, found.seconds_share) == (0, None, None, None)
+    assert (found.runs, found.flagged_share, found.seconds_share) == (0, None, None)
 
 
 json_values = st.recursive(

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from groundwire.config import Config, RealTimeConfig
 from groundwire.engine import Groundwire
 from groundwire.streaming.guard import KEPT_WARNINGS, TAIL, GenerationMonitor
-from groundwire.streaming.patterns import PATTERNS
-from groundwire.streaming.state import MAX_SENTENCE_CHARS, SentenceSplitter
+from groundwire.streaming.patterns import MAX_SENTENCE_CHARS, PATTERNS, SentenceSplitter
 from groundwire.types import ClaimVerification, Risk, Source, Status
 from groundwire.types.stream import StreamWarning
 

@@ -20,7 +20,7 @@ from groundwire.llm.base import Endpoint
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.streaming import guard as finish
-from groundwire.streaming import rewrite, session
+from groundwire.streaming import protocol, session
 from groundwire.streaming.guard import guard
 from groundwire.types import Risk, Status
 from groundwire.types.stream import DoneEvent
@@ -41,7 +41,7 @@ async def test_what_takes_long_is_done_beside_the_loop(plain: Groundwire, monkey
 
         return call
 
-    for module, name in ((session, "messages_for"), (finish, "coherence_of"), (rewrite, "coherence_of")):
+    for module, name in ((session, "messages_for"), (finish, "coherence_of"), (protocol, "coherence_of")):
         monkeypatch.setattr(module, name, noticed(getattr(module, name)))
     await run(model(WRONG), plain)
     assert len(threads) == 3

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundwire.claims.extractor import extract
 from groundwire.config import RiskAction
-from groundwire.streaming.rewrite import cut_at, limits, reworded, stopped
+from groundwire.streaming.protocol import cut_at, limits, reworded, stopped
 from groundwire.types import Claim, ClaimKind, ClaimVerification, EvidenceRef, GapType, Repair, Risk, Status
 from groundwire.types.stream import Alternative, KnowledgeCheck, Requirement, WeakPoint
 from groundwire.verdicts.judge import unchecked

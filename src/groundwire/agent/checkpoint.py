@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count
 from math import ceil
 
 from groundwire.agent.loop import answer_text, before_answer, parse_reply
@@ -14,6 +15,7 @@ from groundwire.config import Config, VerificationConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Message
+from groundwire.reports.plaintext import shorten
 from groundwire.text.numbers import numbers
 from groundwire.traces.audit import audit_trace
 from groundwire.traces.steps import CALL, MAX_STEP, RETURNED, parse_text
@@ -81,7 +83,10 @@ async def check(
     if not report.claims:
         return CheckResult(report, skipped=f"nothing to verify in mode {settings.mode}", error=report.error)
     uncertain = tuple(claim for claim in report.claims if is_uncertain(claim, settings))
-    return CheckResult(_with_advice(report, uncertain), uncertain, error=report.error)
+    failed = bool(uncertain)
+    advice = guidance(uncertain) if failed else None
+    advised = replace(report, has_critical_gaps=failed, should_retry=failed, retry_guidance=advice)
+    return CheckResult(advised, uncertain, error=report.error)
 
 
 def choose(answer: str, claims: Sequence[Claim], *, settings: VerificationConfig, seed: int = 0) -> list[Claim]:
@@ -90,17 +95,14 @@ def choose(answer: str, claims: Sequence[Claim], *, settings: VerificationConfig
         picked = [claim for claim in claims if is_critical(answer, claim)]
     elif settings.mode == "sample":
         wanted = max(1, ceil(settings.sample_rate * len(claims)))
-        picked = sorted(claims, key=lambda claim: _random_key(answer, claim, seed))[:wanted]
+        drawn = {claim.id: f"{seed}\0{claim.id}\0{claim.text}\0{answer}" for claim in claims}
+        key = {name: hashlib.sha256(text.encode("utf-8", "replace")).digest() for name, text in drawn.items()}
+        picked = sorted(claims, key=lambda claim: key[claim.id])[:wanted]
     else:
         # If there are too many, claims with numbers or hedges are checked first.
         picked = sorted(claims, key=lambda claim: not is_critical(answer, claim))
     selected = picked[: settings.max_claims_per_response]
     return sorted(selected, key=lambda claim: (claim.start, claim.id))
-
-
-def _random_key(answer: str, claim: Claim, seed: int) -> bytes:
-    drawn = f"{seed}\0{claim.id}\0{claim.text}\0{answer}"
-    return hashlib.sha256(drawn.encode("utf-8", "replace")).digest()
 
 
 def is_critical(answer: str, claim: Claim) -> bool:
@@ -125,14 +127,6 @@ def is_uncertain(claim: ClaimVerification, settings: VerificationConfig) -> bool
         return True
     needs_evidence = claim.status is not Status.ENTAILED or claim.gap_type is GapType.EVIDENCE_INDEPENDENT
     return needs_evidence and (claim.evidence_dependence or 0.0) < settings.dependence_threshold
-
-
-def _with_advice(report: HallucinationReport, uncertain: Sequence[ClaimVerification]) -> HallucinationReport:
-    """Return the report with retry advice by the thresholds of the configuration."""
-    failed = bool(uncertain)
-    return replace(
-        report, has_critical_gaps=failed, should_retry=failed, retry_guidance=guidance(uncertain) if failed else None
-    )
 
 
 def guidance(uncertain: Sequence[ClaimVerification]) -> str:
@@ -161,69 +155,46 @@ def annotate(answer: str, uncertain: Sequence[ClaimVerification]) -> str:
     return text
 
 
-def _line(text: str, limit: int = 300) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
+_LINE_CHARS = 300  # of a claim, a reason or a quotation in a message
+_line = partial(shorten, limit=_LINE_CHARS)
 _OUTPUT, _END = "<output>", "</output>"
 _MAX_CODE = 300  # characters of code in a step
 _MAX_STEP_TEXT = 2000  # characters; longer text is split into steps
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerTrace:
-    """The steps that led to an answer, and their sources: the files and the output of code."""
-
-    steps: tuple[str, ...]
-    sources: Mapping[str, str]
 
 
 def is_audit_enabled(config: Config) -> bool:
     return config.hallucination.enabled and config.hallucination.trace_auditing.enabled
 
 
-def answer_trace(messages: Sequence[Message], files: Mapping[str, str]) -> AnswerTrace:
-    """Extract the steps since the question, or since the last request to try again."""
+def answer_trace(messages: Sequence[Message], files: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The steps that led to an answer, since the question or the last request to try again, and their sources:
+    the files and the output of code."""
     asked = [n for n, m in enumerate(messages) if m.role == "user" and not m.content.startswith(_OUTPUT)]
     since = list(messages[asked[-1] + 1 :]) if asked else list(messages)
     steps: list[str] = []
     sources = dict(files)
     for message in since[:-1]:
         if message.role == "assistant":
-            steps += [*_text_steps(answer_text(message.content)), *_code_steps(message.content)]
+            code = " ".join(parse_reply(message.content).code.split())
+            steps += _text_steps(answer_text(message.content))
+            steps += [f"{CALL}Python with {code[:_MAX_CODE]}"] if code else []
         else:
             shown = message.content.removeprefix(_OUTPUT).removesuffix(_END).strip()
-            sources[_unused_name("output", sources)] = shown
+            names = chain(["output"], (f"output-{number}" for number in count(2)))
+            sources[next(name for name in names if name not in sources)] = shown
             if steps and steps[-1].startswith(CALL):
                 steps[-1] += f"{RETURNED}{shown[:_MAX_STEP_TEXT]}"
-    if since:
-        steps += _text_steps(before_answer(since[-1].content))
-    return AnswerTrace(tuple(steps), sources)
+    return steps + (_text_steps(before_answer(since[-1].content)) if since else []), sources
 
 
 def _text_steps(text: str) -> list[str]:
-    found = [text.strip()] if len(text) <= _MAX_STEP_TEXT else list(parse_text(text).steps)
+    found = [text.strip()] if len(text) <= _MAX_STEP_TEXT else map(str, parse_text(text).steps)
     return [step[:MAX_STEP] for step in found if step]
-
-
-def _code_steps(text: str) -> list[str]:
-    code = " ".join(parse_reply(text).code.split())
-    return [f"{CALL}Python with {code[:_MAX_CODE]}"] if code else []
-
-
-def _unused_name(name: str, taken: Mapping[str, str]) -> str:
-    number = 1
-    while (place := name if number == 1 else f"{name}-{number}") in taken:
-        number += 1
-    return place
 
 
 async def audit_answer(
     engine: Groundwire, query: str, answer: str, messages: Sequence[Message], files: Mapping[str, str]
 ) -> TraceAudit | None:
     """Audit the steps that led to an answer; None if the model answered at once."""
-    found = answer_trace(messages, files)
-    if not found.steps or not answer.strip():
-        return None
-    return await audit_trace(engine, found.steps, query, found.sources, answer)
+    steps, sources = answer_trace(messages, files)
+    return await audit_trace(engine, steps, query, sources, answer) if steps and answer.strip() else None

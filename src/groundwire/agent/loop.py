@@ -57,8 +57,18 @@ def question_prompt(query: str, files: Mapping[str, str], room: int) -> Message:
     """Return the question after the files: whole files if they fit, else excerpts near the question."""
     if not any(text.strip() for text in files.values()):
         return Message("user", query)
-    shown = _whole(files) if sum(map(tokens, files.values())) <= room else _excerpts(query, files, room)
-    return Message("user", f"{shown}\n\nQuestion: {query}")
+    whole = sum(map(tokens, files.values())) <= room
+    found = [] if whole else _near(query, files, room)
+    parts = []
+    for name, text in files.items():
+        label = " ".join(defuse(name).split()).replace('"', "'")
+        if whole:
+            parts.append(f'<file name="{label}">\n{defuse(text).strip()}\n</file>')
+            continue
+        near = sorted((unit for unit in found if unit.source == name), key=lambda unit: unit.start)
+        passages = "\n…\n".join(defuse(unit.text) for unit in near) or "(nothing near the question was found)"
+        parts.append(f'<file name="{label}" characters="{len(text)}" shown="excerpts">\n{passages}\n</file>')
+    return Message("user", "\n".join((*parts, f"\nQuestion: {query}")))
 
 
 def focus_prompt(query: str, files: Mapping[str, str], claims: Sequence[ClaimVerification], room: int) -> list[Message]:
@@ -73,27 +83,6 @@ def focus_prompt(query: str, files: Mapping[str, str], claims: Sequence[ClaimVer
 def _near(query: str, files: Mapping[str, str], room: int) -> Sequence[Unit]:
     sources = [Source(name, text) for name, text in files.items()]
     return Index(sources).select(query, k=_MAX_EXCERPTS, budget=room)
-
-
-def _whole(files: Mapping[str, str]) -> str:
-    return "\n".join(f"{_open_tag(name)}\n{defuse(text).strip()}\n</file>" for name, text in files.items())
-
-
-def _open_tag(name: str, more: str = "") -> str:
-    label = " ".join(defuse(name).split()).replace('"', "'")
-    return f'<file name="{label}"{more}>'
-
-
-def _excerpts(query: str, files: Mapping[str, str], room: int) -> str:
-    """Return names and sizes of long files, with the passages nearest to the question."""
-    found = _near(query, files, room)
-    parts = []
-    for name, text in files.items():
-        near = sorted((unit for unit in found if unit.source == name), key=lambda unit: unit.start)
-        passages = "\n…\n".join(defuse(unit.text) for unit in near) or "(nothing near the question was found)"
-        more = f' characters="{len(text)}" shown="excerpts"'
-        parts.append(f"{_open_tag(name, more)}\n{passages}\n</file>")
-    return "\n".join(parts)
 
 
 def past_turns(history: Sequence[Turn], room: int) -> list[Message]:
@@ -147,14 +136,9 @@ def parse_reply(text: str) -> ModelReply:
     final = _FINAL.search(text)
     block = _BLOCK.search(text)
     if block is not None and (final is None or block.start() < final.start()):
-        return _with_code(text, final.start() if final else len(text))
+        blocks = [found for found in _BLOCK.finditer(text) if final is None or found.start() < final.start()]
+        return ModelReply(text[: blocks[-1].end()], code="\n".join(found[1] for found in blocks))
     return ModelReply(text, answer=(text[final.end() :] if final else text).strip())
-
-
-def _with_code(text: str, end: int) -> ModelReply:
-    blocks = [block for block in _BLOCK.finditer(text) if block.start() < end]
-    code = "\n".join(block[1] for block in blocks)
-    return ModelReply(text[: blocks[-1].end()], code=code)
 
 
 def answer_text(text: str) -> str:

@@ -115,7 +115,9 @@ class Orchestrator:
     ) -> AgentResult:
         task = _QuestionTask(query, dict(files), verify, Meter(self.config.orchestrator.prices), log)
         log(EventKind.QUERY, query=query, files=list(files), model=self.generator.name)
-        loop = self._loop(task)
+        config = self.config
+        functions = self._functions(task)
+        loop = AgentLoop(self.generator, task.files, functions, config.orchestrator, config.sandbox, task.meter, log)
         try:
             outcome = await self._solve(task, loop, history)
         except GroundwireError as error:
@@ -128,7 +130,14 @@ class Orchestrator:
         return replace(outcome, trajectory=tuple(log.events))
 
     async def _solve(self, task: _QuestionTask, loop: AgentLoop, history: Sequence[Turn]) -> AgentResult:
-        first = await self._attempt(task, loop, self._messages(task, loop, history))
+        room = self._context_tokens()
+        functions = None if loop.functions is None else loop.functions.values()
+        prompt = [
+            system_prompt(functions, files=bool(task.files)),
+            *past_turns(history, room // 2),
+            question_prompt(task.query, task.files, room),
+        ]
+        first = await self._attempt(task, loop, prompt)
         attempts = await self._attempts(task, loop, first)
         best = min(attempts, key=lambda a: a.checked.badness)
         audit = await self._audit(task, best.draft)
@@ -170,17 +179,15 @@ class Orchestrator:
             text = guidance(last.checked.uncertain)
             task.log(EventKind.RETRY, attempt=len(attempts), guidance=text)
             try:
-                last = await self._attempt(task, loop, self._retry_messages(task, last, text), again=True)
+                prompt = [*last.draft.messages, Message("user", text)]
+                if self._is_local:
+                    prompt = focus_prompt(task.query, task.files, last.checked.uncertain, _LOCAL_CONTEXT_TOKENS)
+                last = await self._attempt(task, loop, prompt, again=True)
             except BackendError as error:
                 task.log(EventKind.STOPPED, reason=f"the next attempt failed: {error}")
                 break
             attempts.append(last)
         return attempts
-
-    def _retry_messages(self, task: _QuestionTask, last: _Attempt, text: str) -> list[Message]:
-        if self._is_local:
-            return focus_prompt(task.query, task.files, last.checked.uncertain, _LOCAL_CONTEXT_TOKENS)
-        return [*last.draft.messages, Message("user", text)]
 
     async def _attempt(
         self, task: _QuestionTask, loop: AgentLoop, messages: Sequence[Message], *, again: bool = False
@@ -200,16 +207,14 @@ class Orchestrator:
             settings = settings.model_copy(update={"mode": "full"})
         with task.meter.on("verification"):
             found = await check(self.engine, answer, task.files, question=task.query, settings=settings)
-        report = report_object(found.report) if found.report else None
-        uncertain = [claim.claim_id for claim in found.uncertain]
         task.log(
             EventKind.VERIFICATION,
             mode=settings.mode,
             failed=found.failed,
-            uncertain=list(uncertain),
+            uncertain=[claim.claim_id for claim in found.uncertain],
             skipped=found.skipped,
             error=found.error,
-            report=report,
+            report=report_object(found.report) if found.report else None,
         )
         return found
 
@@ -231,12 +236,6 @@ class Orchestrator:
             retries=retries,
         )
 
-    def _loop(self, task: _QuestionTask) -> AgentLoop:
-        config = self.config
-        return AgentLoop(
-            self.generator, task.files, self._functions(task), config.orchestrator, config.sandbox, task.meter, task.log
-        )
-
     def _functions(self, task: _QuestionTask) -> dict[str, Function] | None:
         """Return the functions for code; None without a sandbox, at full depth, or for a small model."""
         settings, depth = self.config.orchestrator, task.log.depth
@@ -249,17 +248,16 @@ class Orchestrator:
         async def ask(query: str, context: Evidence = "", *, verify: bool = True) -> str:
             if task.log.calls >= settings.max_calls:
                 raise InputError(f"only {settings.max_calls} model calls are allowed per question")
-            found = await self._process(query, _files(context) or task.files, verify, task.log.nested())
+            files = context
+            if isinstance(files, str):
+                files = {"context": files} if files else {}
+            elif isinstance(files, list):
+                files = {f"context {number}": text for number, text in enumerate(files, 1)}
+            found = await self._process(query, files or task.files, verify, task.log.nested())
             task.meter.add(found.cost)
             return found.text
 
         return functions_for(self.engine, ask if depth < settings.max_depth else None)
-
-    def _messages(self, task: _QuestionTask, loop: AgentLoop, history: Sequence[Turn]) -> list[Message]:
-        room = self._context_tokens()
-        functions = None if loop.functions is None else loop.functions.values()
-        instructions = system_prompt(functions, files=bool(task.files))
-        return [instructions, *past_turns(history, room // 2), question_prompt(task.query, task.files, room)]
 
     def _context_tokens(self) -> int:
         """Return the number of tokens of files to show at once."""
@@ -268,11 +266,3 @@ class Orchestrator:
         claude = self.generator.name.startswith("anthropic/")
         at = self.config.anthropic if claude else self.config.openai
         return at.context_tokens
-
-
-def _files(context: Evidence) -> dict[str, str]:
-    if isinstance(context, str):
-        return {"context": context} if context else {}
-    if isinstance(context, dict):
-        return context
-    return {f"context {number}": text for number, text in enumerate(context, 1)}

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Row, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from groundwire._loop import run
@@ -72,10 +72,20 @@ class TraceStore:
             if len(edge.target) > MAX_NODE_NAME:
                 raise InputError(f"a citation is longer than {MAX_NODE_NAME} characters")
         try:
+            rows = [_row(node) for node in nodes]
+            links = [
+                {"source": storable_text(e.source), "label": e.label.value, "target": storable_text(e.target)}
+                for e in dict.fromkeys(edges)
+            ]
             with self.database.write() as connection:
-                _insert_graph(connection, nodes, edges)
+                for table, values in ((trace_nodes, rows), (trace_edges, links)):
+                    for start in range(0, len(values), _INSERT_BATCH):
+                        connection.execute(insert(table), values[start : start + _INSERT_BATCH])
         except IntegrityError as error:
-            raise InputError(_clash(error)) from None
+            message = str(error.orig)
+            if "root" in message and "name" in message:
+                raise InputError("two nodes of one trace cannot have the same name") from None
+            raise InputError("the trace exists already, or its parent node does not exist") from None
 
     def node(self, identity: str) -> TraceNode:
         """One node. Raises `InputError` if it does not exist."""
@@ -113,17 +123,6 @@ class TraceStore:
             connection.execute(delete(trace_nodes).where(trace_nodes.c.root == storable_text(root)))
 
 
-def _insert_graph(connection: Connection, nodes: Sequence[TraceNode], edges: Sequence[TraceEdge]) -> None:
-    rows = [_row(node) for node in nodes]
-    links = [
-        {"source": storable_text(e.source), "label": e.label.value, "target": storable_text(e.target)}
-        for e in dict.fromkeys(edges)
-    ]
-    for table, values in ((trace_nodes, rows), (trace_edges, links)):
-        for start in range(0, len(values), _INSERT_BATCH):
-            connection.execute(insert(table), values[start : start + _INSERT_BATCH])
-
-
 def _row(node: TraceNode) -> dict[str, Any]:
     return {
         "id": storable_text(node.id),
@@ -159,13 +158,6 @@ def _node(row: Row[Any]) -> TraceNode:
         Status(row.status) if row.status else None,
         row.detail,
     )
-
-
-def _clash(error: IntegrityError) -> str:
-    message = str(error.orig)
-    if "root" in message and "name" in message:
-        return "two nodes of one trace cannot have the same name"
-    return "the trace exists already, or its parent node does not exist"
 
 
 # A trace in memory, and what its claims rest on.
@@ -364,27 +356,19 @@ def audit_graph(audit: TraceAudit, sources: Sequence[Source] = (), now: datetime
         detail = {name: list(ids) for name, ids in lists.items()}
         node, _, edges = _verification(claim, verdict, draft.now, **detail)
         draft.add(node, *edges)
-    draft.edges.extend(_cited(audit, sources, draft))
-    if audit.post_hoc.answer:
-        _answer(audit, parent, draft)
-    return TraceGraph(tuple(draft.nodes), tuple(draft.edges))
-
-
-def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _GraphDraft) -> Iterator[TraceEdge]:
-    """Citation edges; unresolved citations keep the cited name."""
     steps = [verdict.step for verdict in audit.steps]
-    for step, links in zip(steps, link(steps, sources), strict=True):
+    for one, links in zip(steps, link(steps, sources), strict=True):
         for name in dict.fromkeys((*links.sources, *links.steps, *links.circular, *links.phantoms)):
-            yield TraceEdge(draft.names[step.id], EdgeLabel.CITES, draft.names.get(name, name))
-
-
-def _answer(audit: TraceAudit, parent: str, draft: _GraphDraft) -> None:
+            target = draft.names.get(name, name)  # an unresolved citation keeps the cited name
+            draft.edges.append(TraceEdge(draft.names[one.id], EdgeLabel.CITES, target))
     found = audit.post_hoc
-    outcome = draft.add_below(parent, NodeKind.OUTCOME, found.answer).id
-    check = draft.add_below(outcome, NodeKind.VERIFICATION, f"{found.outcome.value}: {found.reason}").id
-    labels = {Derived.YES: EdgeLabel.VERIFIES, Derived.NO: EdgeLabel.REFUTES}
-    if found.outcome in labels:
-        draft.edges.append(TraceEdge(check, labels[found.outcome], outcome))
+    if found.answer:
+        outcome = draft.add_below(parent, NodeKind.OUTCOME, found.answer).id
+        check = draft.add_below(outcome, NodeKind.VERIFICATION, f"{found.outcome.value}: {found.reason}").id
+        labels = {Derived.YES: EdgeLabel.VERIFIES, Derived.NO: EdgeLabel.REFUTES}
+        if found.outcome in labels:
+            draft.edges.append(TraceEdge(check, labels[found.outcome], outcome))
+    return TraceGraph(tuple(draft.nodes), tuple(draft.edges))
 
 
 class ReasoningTraces:
@@ -421,7 +405,10 @@ class ReasoningTraces:
         detail: Mapping[str, Any] | None = None,
     ) -> str:
         """Add a node below another one and return its id; only a goal can be a root."""
-        kind = _kind(kind)
+        try:
+            kind = NodeKind(kind)
+        except ValueError:
+            raise InputError(f"unknown kind of node '{kind}'", hint=f"use one of {', '.join(NodeKind)}") from None
         if not text.strip():
             raise InputError(f"a {kind.value} needs a text")
         if parent is None and kind is not NodeKind.GOAL:
@@ -554,11 +541,3 @@ class ReasoningTraces:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _kind(kind: NodeKind | str) -> NodeKind:
-    try:
-        return NodeKind(kind)
-    except ValueError:
-        known = ", ".join(NodeKind)
-        raise InputError(f"unknown kind of node '{kind}'", hint=f"use one of {known}") from None

@@ -115,16 +115,12 @@ def validated_call(call: Call) -> Call:
         try:
             return await validated(*arguments, **named)
         except ValidationError as error:
-            raise TypeError(f"{call.__name__}: {_first_error(error)}") from None
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            place = next(iter(first["loc"]), "")
+            where = f"argument {place + 1}" if isinstance(place, int) else place
+            raise TypeError(": ".join(filter(None, (call.__name__, where, first["msg"])))) from None
 
     return wrapper
-
-
-def _first_error(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = next(iter(first["loc"]), "")
-    where = f"argument {place + 1}" if isinstance(place, int) else place
-    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def namespace(functions: Mapping[str, Function], files: Mapping[str, str]) -> dict[str, object]:
@@ -245,7 +241,10 @@ class SandboxOutput:
         """The result as a REPL would show it."""
         shown = [self.stdout.rstrip("\n")] if self.stdout.strip() else []
         if self.value is not None:
-            shown.append(self.value if isinstance(self.value, str) else _safe_repr(self.value))
+            try:
+                shown.append(self.value if isinstance(self.value, str) else repr(self.value))
+            except ValueError as error:  # Python refuses to print integers with too many digits
+                shown.append(f"(value cannot be shown: {error})")
         if self.error:
             shown.append(self.error)
         return "\n".join(shown)
@@ -303,10 +302,12 @@ class Sandbox:
             await self._discard()
             why = "TimeoutError: the code did not stop in time" if crash.timed_out else "MemoryError: the process died"
             return None, f"{why}; {_STATE_LOST}", True
-        except monty.MontyRuntimeError as error:
-            return await self._handle_error(error)
         except monty.MontyError as error:
-            return None, _error_text(error), False
+            inner = error.exception() if isinstance(error, monty.MontyRuntimeError) else None
+            if not isinstance(inner, _FATAL) and "suspension limit" not in str(inner):
+                return None, _error_text(error), False
+            await self._discard()
+            return None, f"{error.display('type-msg')}; {_STATE_LOST}", True
         except (_LimitExceeded, RuntimeError) as bound:  # RuntimeError: the worker is in an unknown state
             await self._discard()
             return None, f"RuntimeError: {bound}; {_STATE_LOST}", True
@@ -315,17 +316,11 @@ class Sandbox:
             await self._discard()
             raise
 
-    async def _handle_error(self, error: Any) -> tuple[object, str | None, bool]:
-        inner = error.exception()
-        hard = isinstance(inner, _FATAL) or "suspension limit" in str(inner)
-        if not hard:
-            return None, _error_text(error), False
-        await self._discard()
-        return None, f"{error.display('type-msg')}; {_STATE_LOST}", True
-
     async def _execute(self, code: str, state: _RunState) -> object:
         """Serve the code's calls to the host until it is done."""
-        session = await self._get_session()
+        if self._session is None:
+            self._session = await self._blocking(self._open)
+        session = self._session
         step = await self._blocking(lambda: session.feed_start(code, print_callback=_printer(state)))
         while not isinstance(step, self._monty.MontyComplete):
             if state.size > _MAX_OUTPUT:
@@ -345,8 +340,12 @@ class Sandbox:
         if step.is_os_function:
             return partial(step.resume_not_handled)
         function = self.functions.get(step.function_name) if step.object_id is None else None
-        answer = await self._call(function, step, state) if function else _unknown(step)
-        return partial(step.resume, answer)
+        if function:
+            return partial(step.resume, await self._call(function, step, state))
+        missing: Exception = NameError(f"name '{step.function_name}' is not defined")
+        if step.object_id is not None:
+            missing = AttributeError(f"results have no method '{step.function_name}'")
+        return partial(step.resume, {"exception": missing})
 
     async def _call(self, function: Function, step: Any, state: _RunState) -> dict[str, object]:
         """Call a function; return its result or exception in the sandbox's format."""
@@ -366,35 +365,25 @@ class Sandbox:
             return {"exception": TypeError(str(error)[:300])}
         return {"return_value": to_plain_data(result, self._wrap)}
 
-    async def _get_session(self) -> Any:
-        if self._session is None:
-            self._session = await self._blocking(self._open)
-        return self._session
-
     def _open(self) -> Any:
         if self._pool is None:
             options = {"request_timeout": self.limits.seconds + 2 * _GRACE_SECONDS}
             pool = self._monty.Monty(min_processes=1, max_processes=1, **options)
             self._pool = pool.__enter__()
-        session = self._pool.checkout(script_name="repl.py", limits=self._bounds(), os_policy={"sleep": "zero"})
-        session.__enter__()
-        self._worker = session.worker_pid
-        limit_worker(self._worker, self._heap)
-        session.feed_run(PREAMBLE, inputs={"files": self.files}, print_callback=lambda *_: None)
-        return session
-
-    @property
-    def _heap(self) -> int:
-        """The memory limit; the files are not counted against the code."""
-        return self.limits.memory_bytes + 4 * sum(len(text.encode()) for text in self.files.values())
-
-    def _bounds(self) -> dict[str, float]:
-        return {
+        # the files are not counted against the code
+        heap = self.limits.memory_bytes + 4 * sum(len(text.encode()) for text in self.files.values())
+        bounds = {
             "max_feed_duration_secs": self.limits.seconds,
-            "max_memory": self._heap,
+            "max_memory": heap,
             "max_recursion_depth": self.limits.recursion,
             "max_suspensions": 100_000,
         }
+        session = self._pool.checkout(script_name="repl.py", limits=bounds, os_policy={"sleep": "zero"})
+        session.__enter__()
+        self._worker = session.worker_pid
+        limit_worker(self._worker, heap)
+        session.feed_run(PREAMBLE, inputs={"files": self.files}, print_callback=lambda *_: None)
+        return session
 
     def _kill(self) -> None:
         worker, self._worker = self._worker, None
@@ -451,14 +440,6 @@ def limit_worker(worker: int | None, heap_bytes: int) -> None:
         resource.prlimit(worker, resource.RLIMIT_CORE, (0, 0))
 
 
-def _safe_repr(value: object) -> str:
-    """Return `repr(value)`; Python refuses to print integers with too many digits."""
-    try:
-        return repr(value)
-    except ValueError as error:
-        return f"(value cannot be shown: {error})"
-
-
 def _printer(state: _RunState) -> Callable[[str, str], None]:
     """Return a print callback that keeps at most `_MAX_OUTPUT` characters."""
 
@@ -478,12 +459,6 @@ def _placeholder(name: str) -> Callable[..., None]:
 
     function.__name__ = function.__qualname__ = name
     return function
-
-
-def _unknown(step: Any) -> dict[str, object]:
-    if step.object_id is not None:
-        return {"exception": AttributeError(f"results have no method '{step.function_name}'")}
-    return {"exception": NameError(f"name '{step.function_name}' is not defined")}
 
 
 def _error_text(error: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -92,17 +92,13 @@ class Recorder:
         self.path = path
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            self._start_new_line()
+            with path.open("rb") as written:
+                if size := written.seek(0, os.SEEK_END):
+                    written.seek(size - 1)
+                    if written.read(1) != b"\n":  # a partial line of an earlier run would swallow the first event
+                        os.write(self._file, b"\n")
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}") from None
-
-    def _start_new_line(self) -> None:
-        """End a partial line of an earlier run, which would otherwise swallow the first event."""
-        with self.path.open("rb") as written:
-            if size := written.seek(0, os.SEEK_END):
-                written.seek(size - 1)
-                if written.read(1) != b"\n":
-                    os.write(self._file, b"\n")
 
     def __call__(self, event: Event) -> None:
         if event.kind is EventKind.TOKEN:
@@ -186,10 +182,6 @@ class TrajectoryStats:
         return self.flagged / self.claims if self.claims else None
 
     @property
-    def retried_share(self) -> float | None:
-        return self.retries / self.verifications if self.verifications else None
-
-    @property
     def seconds_share(self) -> float | None:
         return self.verification_seconds / self.base_seconds if self.base_seconds else None
 
@@ -199,26 +191,33 @@ class TrajectoryStats:
 
 
 def analyse(trajectory: Trajectory) -> TrajectoryStats:
-    events = trajectory.events
-    ends = [event for event in events if event.kind is EventKind.END and event.depth == 0]
-    checks = [event for event in events if event.kind is EventKind.VERIFICATION]
+    def of(kind: EventKind) -> list[Event]:
+        return [event for event in trajectory.events if event.kind is kind]
+
+    def total(part: str, *keys: str) -> float:
+        usages = (cost.data.get(part) for cost in of(EventKind.COST) if cost.depth == 0)
+        values = [usage.get(key) for usage in usages if isinstance(usage, dict) for key in keys]
+        usable = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool) and isfinite(v)]
+        return float(sum(usable))
+
+    ends = [event for event in of(EventKind.END) if event.depth == 0]
+    checks = of(EventKind.VERIFICATION)
     claims = [claim for check in checks for claim in claims_of(check)]
-    costs = [event for event in events if event.kind is EventKind.COST and event.depth == 0]
     return TrajectoryStats(
         runs=len(trajectory.runs()),
         finished=len(ends),
         failed=sum("retries" not in event.data for event in ends),
         verifications=len(checks),
-        skipped=_count(events, EventKind.SKIPPED),
+        skipped=len(of(EventKind.SKIPPED)),
         unchecked=sum(bool(check.data.get("error")) for check in checks),
-        retries=_count(events, EventKind.RETRY),
-        stopped=_count(events, EventKind.STOPPED),
+        retries=len(of(EventKind.RETRY)),
+        stopped=len(of(EventKind.STOPPED)),
         claims=len(claims),
         flagged=sum(claim.get("flagged") is True for claim in claims),
-        base_seconds=_sum(costs, "base", ("seconds",)),
-        verification_seconds=_sum(costs, "verification", ("seconds",)),
-        base_tokens=int(_sum(costs, "base", ("prompt_tokens", "completion_tokens"))),
-        verification_tokens=int(_sum(costs, "verification", ("prompt_tokens", "completion_tokens"))),
+        base_seconds=total("base", "seconds"),
+        verification_seconds=total("verification", "seconds"),
+        base_tokens=int(total("base", "prompt_tokens", "completion_tokens")),
+        verification_tokens=int(total("verification", "prompt_tokens", "completion_tokens")),
     )
 
 
@@ -239,20 +238,6 @@ def last_verdict(events: Sequence[Event]) -> bool | None:
         # An unchecked attempt does not replace one that is known to fail.
         return True if any(check.data.get("failed") is True for check in checks) else None
     return last.get("failed") is True
-
-
-def _count(events: Iterable[Event], kind: EventKind) -> int:
-    return sum(event.kind is kind for event in events)
-
-
-def _sum(costs: Iterable[Event], part: str, keys: Sequence[str]) -> float:
-    return sum(_number(cost.data.get(part), key) for cost in costs for key in keys)
-
-
-def _number(usage: Json, key: str) -> float:
-    value = usage.get(key) if isinstance(usage, dict) else None
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    return float(value) if usable and isinstance(value, int | float) else 0.0
 
 
 # The cost of an answer and of its verification: calls, tokens, seconds, and dollars by a price table.
@@ -313,16 +298,13 @@ class Cost:
         >>> print(Cost(Usage(2, 900, 100, 4.0, 0.002), Usage(seconds=0.2)))
         answer 2 calls, 1,000 tokens, 4.0 s, $0.0020 · verification 0 calls, 0.2 s (5.0 % of the time)
         """
-        line = f"answer {_words(self.base)} · verification {_words(self.verification)}{self._shares()}"
-        return line + (f" · no price known for {', '.join(self.unpriced)}" if self.unpriced else "")
-
-    def _shares(self) -> str:
-        asked: dict[Share, str] = {"tokens": "tokens", "dollars": "money"}
-        timed: dict[Share, str] = {"seconds": "time"}
-        named = asked if self.verification.tokens else timed
+        named: dict[Share, str] = {"tokens": "tokens", "dollars": "money"}
+        if not self.verification.tokens:
+            named = {"seconds": "time"}
         shares = {word: self.share(of) for of, word in named.items()}
-        shown = [f"{100 * share:.1f} % of the {word}" for word, share in shares.items() if share is not None]
-        return f" ({', '.join(shown)})" if shown else ""
+        shown = ", ".join(f"{100 * share:.1f} % of the {word}" for word, share in shares.items() if share is not None)
+        line = f"answer {_words(self.base)} · verification {_words(self.verification)}{f' ({shown})' if shown else ''}"
+        return line + (f" · no price known for {', '.join(self.unpriced)}" if self.unpriced else "")
 
 
 def _words(usage: Usage) -> str:

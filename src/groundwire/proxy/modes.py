@@ -17,9 +17,8 @@ from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
 from groundwire.proxy.sse import DONE, DoneHoldback, FrameTooLarge, SseFrame, SseParser, encode_comment, encode_event
 from groundwire.proxy.upstream import UpstreamDisconnected
 from groundwire.proxy.verifier import Mode, StreamVerifier, VerificationOutcome, parse_object
-from groundwire.streaming.protocol import assess
-from groundwire.streaming.rewrite import cut_at
-from groundwire.streaming.rewrite import stopped as stop_text
+from groundwire.streaming.protocol import assess, cut_at
+from groundwire.streaming.protocol import stopped as stop_text
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport, Status
 from groundwire.verdicts.repair import apply
 

@@ -15,7 +15,7 @@ from groundwire.config import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import nearest_evidence
 from groundwire.requests import History, as_turns
-from groundwire.streaming.state import KnownContent
+from groundwire.streaming.patterns import KnownContent
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import weighted
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status
@@ -143,14 +143,11 @@ class SourceAttributionTracker:
         )
 
 
-def _in_tool_result(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
-    text = tracker.observations.get(found.source)
-    return f"no tool returned {found.source!r}" if text is None else _in_text(text, found)
-
-
-def _in_file(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
-    text = tracker.files.get(found.source)
-    return f"there is no source {found.source!r}" if text is None else _in_text(text, found)
+def _in_document(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
+    observed = found.type is SourceType.DIRECT_OBSERVATION
+    text = (tracker.observations if observed else tracker.files).get(found.source)
+    missing = f"no tool returned {found.source!r}" if observed else f"there is no source {found.source!r}"
+    return missing if text is None else _in_text(text, found)
 
 
 def _in_turns(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
@@ -172,8 +169,8 @@ def _from_premises(_: SourceAttributionTracker, found: Attribution, holding: Set
 
 Method = Callable[[SourceAttributionTracker, Attribution, Set[str]], str]
 METHODS: dict[SourceType, Method] = {
-    SourceType.DIRECT_OBSERVATION: _in_tool_result,
-    SourceType.FILE_CONTENT: _in_file,
+    SourceType.DIRECT_OBSERVATION: _in_document,
+    SourceType.FILE_CONTENT: _in_document,
     SourceType.USER_STATEMENT: _in_turns,
     SourceType.INFERENCE: _from_premises,
     SourceType.NONE: lambda *_: "no source supports it",
@@ -189,15 +186,11 @@ def _in_text(text: str, found: Attribution) -> str:
         text = text[found.start : found.end]
     if found.quote:
         return "" if _flat(found.quote) in _flat(text) else "the quote is not there"
-    return "" if _speaks(text, found.claim) else "the source does not say this"
-
-
-def _speaks(text: str, claim: str) -> bool:
-    wanted, there = weighted(claim), weighted(text)
+    wanted, there, known = weighted(found.claim), weighted(text), KnownContent([Source("text", text)])
     covered = sum(weight for term, weight in wanted.items() if term in there)
-    known = KnownContent([Source("text", text)])
-    counted = all(known.has_number(n, claim[n.start : n.end]) for n in numbers(claim))
-    return counted and bool(wanted) and covered >= _MIN_OVERLAP * sum(wanted.values())
+    counted = all(known.has_number(n, found.claim[n.start : n.end]) for n in numbers(found.claim))
+    says = counted and wanted and covered >= _MIN_OVERLAP * sum(wanted.values())
+    return "" if says else "the source does not say this"
 
 
 def _flat(text: str) -> str:

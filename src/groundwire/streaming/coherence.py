@@ -29,7 +29,6 @@ from groundwire.types import (
     Case,
     ContradictionType,
     Detection,
-    Flag,
     HallucinationType,
     KnowledgeBase,
     Source,
@@ -71,19 +70,16 @@ def strength(text: str, rest: str = "") -> Strength:
     >>> strength("Most users may get it only if they pay.").ranks
     {'quantity': 3, 'frequency': None, 'certainty': 1}
     """
+    ranks: dict[str, int | None] = {}
+    for scale, rows in _PATTERNS.items():
+        found, left = [], _NO_MODAL.sub(" ", text)
+        for rank, pattern in sorted(rows, key=lambda row: row[0] != 3):  # "nearly all" before "all"
+            if pattern.search(left):
+                found.append(rank)
+                left = pattern.sub(" ", left)
+        ranks[scale] = min(found, default=BARE[scale])  # the weakest word counts: "may always", "nearly all"
     narrowed = NARROWING.search(text + rest[:_CONDITION_CHARS])
-    plain = _NO_MODAL.sub(" ", text)
-    return Strength({name: _rank(name, plain) for name in SCALES}, narrowed[0].strip() if narrowed else "")
-
-
-def _rank(scale: str, text: str) -> int | None:
-    """The rank of the weakest word ("may always", "nearly all")."""
-    found, left = [], text
-    for rank, pattern in sorted(_PATTERNS[scale], key=lambda row: row[0] != 3):  # "nearly all" before "all"
-        if pattern.search(left):
-            found.append(rank)
-            left = pattern.sub(" ", left)
-    return min(found, default=BARE[scale])
+    return Strength(ranks, narrowed[0].strip() if narrowed else "")
 
 
 def weakened(before: Strength, now: Strength) -> str:
@@ -129,26 +125,19 @@ class _RatedClause:
 
 def goalposts(new_content: str, history: Sequence[Turn]) -> tuple[Contradiction, ...]:
     """Earlier claims that the new content weakens without saying so, in text order."""
-    before = [clause for turn in history[-_TURNS:] for clause in _of_turn(turn)][-_CLAUSES:]
+    before: list[_RatedClause] = []
+    for turn in history[-_TURNS:]:
+        by_user = turn.role.lower() in USERS
+        for piece in segment_response(turn.text, _MOMENT) if turn.role.lower() not in _IGNORED_ROLES else ():
+            if piece.assertive or by_user:
+                before += _clauses(piece.text, piece.start, turn.id, by_user=by_user)
+    before = before[-_CLAUSES:]
     claims = [clause for clause in before if not clause.by_user]
     if not claims:
         return ()
     allowed = [clause for clause in before if clause.by_user]
-    found = [
-        moved
-        for clause in islice(_unowned(new_content), _CLAUSES)
-        if (moved := _moved(clause, claims, allowed)) is not None
-    ]
-    return tuple(found)
-
-
-def _of_turn(turn: Turn) -> Iterator[_RatedClause]:
-    role = turn.role.lower()
-    if role in _IGNORED_ROLES:
-        return
-    for piece in segment_response(turn.text, _MOMENT):
-        if piece.assertive or role in USERS:
-            yield from _clauses(piece.text, piece.start, turn.id, by_user=role in USERS)
+    new = islice(_unowned(new_content), _CLAUSES)
+    return tuple(moved for clause in new if (moved := _moved(clause, claims, allowed)) is not None)
 
 
 def _unowned(text: str) -> Iterator[_RatedClause]:
@@ -189,9 +178,10 @@ def _moved(new: _RatedClause, claims: Sequence[_RatedClause], allowed: Sequence[
         how = _how(new, prior)
         if not how:
             return None
-        after = [a for a in allowed if (a.turn or 0) > (prior.turn or 0)]
-        if any(_requested_by_user(a, new, prior) for a in after):
-            return None
+        for user in allowed:  # who may have stated the matter already as the new content does
+            near = similarity(user.clause, new.clause) >= RELATED / 2 and (user.turn or 0) > (prior.turn or 0)
+            if near and not _how(new, user) and _how(user, prior):
+                return None
         own = new.clause
         return Contradiction(
             own.text, prior.clause.text, _SEVERITY[how], own.start, own.start + len(own.text),
@@ -208,31 +198,18 @@ def _same_matter(one: Utterance, other: Utterance) -> bool:
     return enough and nested(one, other) and similarity(one, other) >= RELATED
 
 
-def _requested_by_user(user: _RatedClause, new: _RatedClause, prior: _RatedClause) -> bool:
-    """True if the user had already stated the matter as the new content does."""
-    return similarity(user.clause, new.clause) >= RELATED / 2 and not _how(new, user) and bool(_how(user, prior))
-
-
 def _how(new: _RatedClause, prior: _RatedClause) -> str:
-    later = _later(new, prior)
-    if later and (_is_past(new) or _is_past(prior)):
+    """How the new clause differs from the prior one: by a date, a figure or its strength; "" if it does not."""
+    later, mine, theirs = "", _when(new.clause.text), _when(prior.clause.text)
+    if mine is not None and theirs is not None and mine != theirs:
+        same_year = mine[0] == theirs[0] or not (mine[0] and theirs[0])
+        if not same_year or (mine[1] != theirs[1] and mine[1] and theirs[1]):
+            after = mine[1] > theirs[1] if same_year else mine > theirs
+            later = "later" if after else "another date"
+    groups = (group for one in (new, prior) for group in verb_groups(one.clause.text)) if later else ()
+    if any(group.tense is Tense.PAST for group in groups):
         return ""  # two past dates are two facts, not a change
     return later or _bar(new, prior) or weakened(prior.strength, new.strength)
-
-
-def _is_past(rated: _RatedClause) -> bool:
-    return any(group.tense is Tense.PAST for group in verb_groups(rated.clause.text))
-
-
-def _later(new: _RatedClause, prior: _RatedClause) -> str:
-    mine, theirs = _when(new.clause.text), _when(prior.clause.text)
-    if mine is None or theirs is None or mine == theirs:
-        return ""
-    same_year = mine[0] == theirs[0] or not (mine[0] and theirs[0])
-    if same_year and (mine[1] == theirs[1] or not (mine[1] and theirs[1])):
-        return ""
-    after = mine[1] > theirs[1] if same_year else mine > theirs
-    return "later" if after else "another date"
 
 
 def _when(text: str) -> tuple[int, int] | None:
@@ -298,7 +275,8 @@ def _redefined(new_content: str, before: Iterable[str]) -> Iterator[Drift]:
             continue
         one, other = content_words(earlier), content_words(what)
         alike = 2 * len(one & other) / (len(one) + len(other)) if one or other else 1.0
-        if alike < SAME_DEFINITION or _figures(earlier) != _figures(what):
+        figures = [{(n.value, n.unit) for n in numbers.numbers(text)} for text in (earlier, what)]
+        if alike < SAME_DEFINITION or figures[0] != figures[1]:
             yield Drift(term, earlier, what, round(alike, 3))
 
 
@@ -311,22 +289,13 @@ def _definitions(text: str, *, owned: bool = True) -> Iterator[tuple[str, str]]:
         for match in (match for pattern in _DEFINITIONS for match in pattern.finditer(sentence)):
             yield match["term"].strip(" '"), match["what"].strip()
         for match in (match for pattern in (_SPELLED, _SPELLED_AFTER) for match in pattern.finditer(sentence)):
-            if long := _spelling(match["short"], match["long"]):
-                yield match["short"], long
-
-
-def _spelling(short: str, long: str) -> str:
-    """The words before an abbreviation if their initials spell it, else ""."""
-    parts = re.split(r"[ -]", long)[-len(short) :]
-    return " ".join(parts) if "".join(part[0] for part in parts).upper() == short else ""
+            parts = re.split(r"[ -]", match["long"])[-len(match["short"]) :]
+            if "".join(part[0] for part in parts).upper() == match["short"]:  # their initials spell it
+                yield match["short"], " ".join(parts)
 
 
 def _key(term: str) -> str:
     return " ".join(word.norm for word in words(term) if not word.is_stop) or term.casefold()
-
-
-def _figures(text: str) -> frozenset[tuple[float, str]]:
-    return frozenset((number.value, number.unit) for number in numbers.numbers(text))
 
 
 def _shifted_use(new_content: str, before: Sequence[str]) -> Iterator[Drift]:
@@ -340,7 +309,8 @@ def _shifted_use(new_content: str, before: Sequence[str]) -> Iterator[Drift]:
             continue
         alike = _cosine(sum(now, Counter()), sum(then, Counter()))
         if alike < _DIFFERENT_USE:
-            yield Drift(term, _typical(then, term), _typical(now, term), round(alike, 3))
+            common = [", ".join(word for word, _ in sum(u, Counter()).most_common(4)) for u in (then, now)]
+            yield Drift(term, f"{term} with {common[0]}", f"{term} with {common[1]}", round(alike, 3))
 
 
 def _neighbours(texts: Iterable[str]) -> Mapping[str, list[Counter[str]]]:
@@ -365,11 +335,6 @@ def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     shared = sum(n * other[word] for word, n in one.items() if word in other)
     size = sqrt(sum(n * n for n in one.values())) * sqrt(sum(n * n for n in other.values()))
     return shared / size if size else 0.0
-
-
-def _typical(uses: Sequence[Counter[str]], term: str) -> str:
-    common = [word for word, _ in sum(uses, Counter()).most_common(4)]
-    return f"{term} with {', '.join(common)}"
 
 
 # Coherence as a whole: what the detectors found, rated, with goalposts and drifts.
@@ -406,8 +371,13 @@ async def validate_coherence(
     """
     case = Case(new_content, (), history=tuple(history), kb=kb, now=now)
     found = await detect(case, DetectorsConfig(), verifier)
-    stated = _as_turn(new_content, facts)
-    by_facts = await detect(Case(new_content, (), history=stated, now=now), verifier=verifier) if stated else None
+    about = content_words(new_content)  # the fact sentences that share a word with it, as one earlier turn
+    statements = (source.text[span.start : span.end] for source in facts for span in sentences(source.text))
+    near = [text for text in statements if about & content_words(text)]
+    by_facts = None
+    if near:
+        stated = (Turn(0, "assistant", "\n\n".join(near[:_FACT_SENTENCES])),)
+        by_facts = await detect(Case(new_content, (), history=stated, now=now), verifier=verifier)
     return coherence_of(new_content, history, found, by_facts)
 
 
@@ -417,7 +387,7 @@ def coherence_of(
     """As `validate_coherence`, from existing detections on the conversation and on the facts."""
     moved = goalposts(new_content, history)
     against = [*_against(found, history), *(_against(by_facts, None) if by_facts else ())]
-    remaining = [c for c in against if not any(_same(c, goal) for goal in moved)]
+    remaining = [c for c in against if not any(c.turn == g.turn and c.start < g.end and g.start < c.end for g in moved)]
     order = sorted(dict.fromkeys(remaining), key=lambda c: (c.start, -c.severity))
     return Coherence(tuple(order), drifts(new_content, history), moved)
 
@@ -434,38 +404,23 @@ def severity(kind: ContradictionType | None, established_by: str, confidence: fl
     return round(weight * _AUTHORITY.get(established_by, _OTHER_AUTHORITY) * confidence, 4)
 
 
-def _as_turn(new_content: str, facts: Sequence[Source]) -> tuple[Turn, ...]:
-    """The fact sentences that share a word with the content, as one earlier turn."""
-    about = content_words(new_content)
-    statements = (source.text[span.start : span.end] for source in facts for span in sentences(source.text))
-    near = [text for text in statements if about & content_words(text)]
-    return (Turn(0, "assistant", "\n\n".join(near[:_FACT_SENTENCES])),) if near else ()
-
-
 def _against(found: Detection | None, history: Sequence[Turn] | None) -> Iterator[Contradiction]:
     """The contradictions in a detection. With `history` None, the earlier turn consisted of facts."""
     roles = {turn.id: turn.role for turn in history or ()}
     for flag in found.flags if found else ():
         if flag.type is HallucinationType.CONTRADICTS_PRIOR:
-            yield _made(flag, FACT if history is None else roles.get(flag.turn or 0, ""))
-        elif history is not None and flag.type in _AGAINST_FACTS:
-            yield _made(flag, FACT)
-        elif history is not None and flag.type in _WITHIN:
-            yield _made(flag, ANSWER)
-
-
-def _made(flag: Flag, established_by: str) -> Contradiction:
-    return Contradiction(
-        claim=flag.content,
-        contradicts=flag.prior or flag.evidence or flag.suggestion,
-        severity=severity(flag.contradiction, established_by, flag.confidence),
-        start=flag.start,
-        end=flag.end,
-        turn=flag.turn or None,
-        kind=flag.contradiction.value if flag.contradiction else flag.type.value,
-        established_by=established_by,
-    )
-
-
-def _same(one: Contradiction, other: Contradiction) -> bool:
-    return one.turn == other.turn and one.start < other.end and other.start < one.end
+            by = FACT if history is None else roles.get(flag.turn or 0, "")
+        elif history is not None and flag.type in (*_AGAINST_FACTS, *_WITHIN):
+            by = FACT if flag.type in _AGAINST_FACTS else ANSWER
+        else:
+            continue
+        yield Contradiction(
+            claim=flag.content,
+            contradicts=flag.prior or flag.evidence or flag.suggestion,
+            severity=severity(flag.contradiction, by, flag.confidence),
+            start=flag.start,
+            end=flag.end,
+            turn=flag.turn or None,
+            kind=flag.contradiction.value if flag.contradiction else flag.type.value,
+            established_by=by,
+        )

@@ -27,14 +27,31 @@ from groundwire.requests import Sources
 from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner, run_inline
-from groundwire.streaming.patterns import PATTERNS, PatternHit, StreamPattern
-from groundwire.streaming.protocol import Assessment, action_for, assess, is_clear_contradiction, is_grave, stops
-from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
+from groundwire.streaming.patterns import (
+    PATTERNS,
+    KnownContent,
+    PatternHit,
+    SentenceFeatures,
+    SentenceSplitter,
+    StreamPattern,
+    StreamSentence,
+    StreamState,
+)
+from groundwire.streaming.protocol import (
+    Assessment,
+    Rewriter,
+    action_for,
+    assess,
+    is_clear_contradiction,
+    is_grave,
+    limits,
+    reformulate,
+    stops,
+    worded,
+)
 from groundwire.streaming.session import GuardSession, is_unanswerable, open_session
-from groundwire.streaming.state import KnownContent, SentenceFeatures, SentenceSplitter, StreamSentence, StreamState
 from groundwire.types import ClaimKind, ClaimVerification, HallucinationReport, Risk, Source
 from groundwire.types.stream import (
-    Attribution,
     Coherence,
     Context,
     DoneEvent,
@@ -130,7 +147,10 @@ class GenerationMonitor:
             return ()
         if self._judge is not None:
             self._judge.push(text)
-        self._keep(text)
+        self._tail.append(text)
+        self._tail_length += len(text)
+        if self._tail_length > 2 * TAIL:
+            self._tail, self._tail_length = [self.current_generation], TAIL
         return self._look(self._splitter.feed(text))
 
     def close(self) -> tuple[StreamWarning, ...]:
@@ -157,16 +177,7 @@ class GenerationMonitor:
             )
         return self._contradicted
 
-    def _keep(self, text: str) -> None:
-        self._tail.append(text)
-        self._tail_length += len(text)
-        if self._tail_length > 2 * TAIL:
-            self._tail = [self.current_generation]
-            self._tail_length = TAIL
-
     def _look(self, sentences: Sequence[StreamSentence]) -> tuple[StreamWarning, ...]:
-        if not sentences:
-            return ()
         found: list[StreamWarning] = []
         for sentence in sentences:
             self._past.follow(sentence)
@@ -208,12 +219,6 @@ def _warnings(session: GuardSession, text: str) -> tuple[StreamWarning, ...]:
     """What the patterns find in a whole text."""
     monitor = GenerationMonitor(sources=session.context.sources, config=session.config, request=session.request)
     return (*monitor.update(text), *monitor.close())
-
-
-def _attributions(session: GuardSession, report: HallucinationReport) -> tuple[Attribution, ...]:
-    tracker = SourceAttributionTracker(session.context.sources, history=session.context.history)
-    tracker.track(report)
-    return tracker.attributions()
 
 
 def log_weak_points(points: Sequence[WeakPoint], *, source_text: bool) -> None:
@@ -295,9 +300,12 @@ class GuardedGeneration:
             async with aclosing(stream) as pieces:
                 async for piece in pieces:
                     yield TokenEvent(piece)
-                    for warning in self._heard(piece):
+                    self._parts.append(piece)
+                    self._length += len(piece)
+                    for warning in self._monitor.update(piece):
                         yield WarningEvent(warning)
-                    await self._hold()
+                    if self._length - self._judge.judged > self._config.lookahead_chars:
+                        await self._caught_up()  # so that an interruption comes early
                     for verdict in self._news():
                         yield VerdictEvent(verdict)
                     if stop := self._stop():
@@ -308,27 +316,18 @@ class GuardedGeneration:
             _log.warning("the model failed after %d characters: %s", self._length, type(error).__name__)
         for warning in self._monitor.close():
             yield WarningEvent(warning)
-        if self._patient:
-            await self._caught_up()
+        await self._caught_up()
         for verdict in self._news():
             yield VerdictEvent(verdict)
 
-    def _heard(self, piece: str) -> tuple[StreamWarning, ...]:
-        self._parts.append(piece)
-        self._length += len(piece)
-        return self._monitor.update(piece)
-
-    async def _hold(self) -> None:
-        """Let the verifier catch up, so that an interruption comes early; give up after a timeout."""
-        if self._patient and self._length - self._judge.judged > self._config.lookahead_chars:
-            await self._caught_up()
-
     async def _caught_up(self) -> None:
-        try:
-            async with asyncio.timeout(self._config.hold_timeout):
-                await self._judge.drain()
-        except TimeoutError:
-            self._patient = False
+        """Let the verifier catch up; do not wait again after a timeout."""
+        if self._patient:
+            try:
+                async with asyncio.timeout(self._config.hold_timeout):
+                    await self._judge.drain()
+            except TimeoutError:
+                self._patient = False
 
     def _news(self) -> list[ClaimVerification]:
         found = self._judge.verdicts()
@@ -360,7 +359,9 @@ class GuardedGeneration:
         found = self._assessed(text, report, coherence)
         log_weak_points(found.points, source_text=session.engine.config.log.include_text)
         action = action_for(found.risk, self._config)
+        tracker = SourceAttributionTracker(session.context.sources, history=session.context.history)
         shown, final = await self._act(action, text, report, found, knowledge)
+        tracker.track(final or report)
         if action in ("reformulate", "discard"):
             yield ReformulatedEvent(shown, found.reason)
         yield DoneEvent(
@@ -369,7 +370,7 @@ class GuardedGeneration:
             knowledge=knowledge,
             report=final,
             coherence=coherence,
-            attributions=_attributions(session, final or report),
+            attributions=tracker.attributions(),
             warnings=self._monitor.warnings,
             weak_points=found.points,
             error="; ".join(filter(None, (self.error, report.error))),

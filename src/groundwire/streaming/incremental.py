@@ -65,7 +65,11 @@ class StreamingClaimExtractor:
         found = self._read(self._tail)
         edge = self._edge(found)
         self.edge = max(self.edge, self._at + edge)
-        done = [self._placed(c) for c in found if c.end <= edge and self._at + c.start >= self._told]
+        done = []
+        for claim in found:
+            if claim.end <= edge and self._at + claim.start >= self._told:
+                name = f"{claim.id[0]}{int(claim.id[1:]) + self._counts[claim.id[0]]}"
+                done.append(replace(claim, id=name, start=claim.start + self._at, end=claim.end + self._at))
         self._told = max([self._told, *(claim.end for claim in done)])
         self._let_go(found, edge)
         return done
@@ -80,11 +84,6 @@ class StreamingClaimExtractor:
         fences: list[int] = [match.start() for match in _FENCE.finditer(self._tail)]
         open_fence = fences[-1] if len(fences) % 2 else len(self._tail)
         return min(found[first].start, open_fence)
-
-    def _placed(self, claim: Claim) -> Claim:
-        number = int(claim.id[1:]) + self._counts[claim.id[0]]
-        start, end = claim.start + self._at, claim.end + self._at
-        return replace(claim, id=f"{claim.id[0]}{number}", start=start, end=end)
 
     def _let_go(self, found: Sequence[Claim], edge: int) -> None:
         """Drop the finished part of the tail, up to the open sentence or the line of the open list item."""
@@ -150,25 +149,20 @@ class IncrementalChecker:
         """
         if self.context.prepared is None:
             self.context = replace(self.context, prepared=self.context.evidence(self._sources))
-        self._collect(text[max(0, self._read_to - at) :])
-        claims = self._waiting[:BATCH]
-        verdicts = await self._weigh(claims) if claims else []
+        unread = text[max(0, self._read_to - at) :]
+        self._read_to += len(unread)
+        room = max(0, self.context.profile.max_claims - self._taken)
+        found = select_claims(self._growing.feed(unread), self.context.profile).verified[:room] if unread else []
+        self._taken += len(found)
+        self._waiting += found
+        claims, verdicts = self._waiting[:BATCH], list[ClaimVerification]()
+        if claims:
+            case = Case(" ".join(claim.text for claim in claims), self._sources, self._question)
+            verdicts = await pipeline.judge_claims(claims, case, self.context, self._before)
+            self._before = claims[-1].text
         del self._waiting[: len(claims)]
         judged = self._waiting[0].start if self._waiting else self._growing.edge
         return IncrementalStep(verdicts, judged, bool(self._waiting))
-
-    def _collect(self, text: str) -> None:
-        self._read_to += len(text)
-        room = max(0, self.context.profile.max_claims - self._taken)
-        found = select_claims(self._growing.feed(text), self.context.profile).verified[:room] if text else []
-        self._taken += len(found)
-        self._waiting += found
-
-    async def _weigh(self, claims: Sequence[Claim]) -> list[ClaimVerification]:
-        case = Case(" ".join(claim.text for claim in claims), self._sources, self._question)
-        verdicts = await pipeline.judge_claims(claims, case, self.context, self._before)
-        self._before = claims[-1].text
-        return verdicts
 
     async def check(self, case: Case) -> HallucinationReport:
         return await pipeline.check(case, self.context)
@@ -286,7 +280,7 @@ class IncrementalVerifier:
         """Wait until all claims that are complete now have been judged."""
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
-        return self.verdicts()
+        return self._told
 
     def cancel(self) -> None:
         """Stop working; the report is not needed any more."""
@@ -304,7 +298,9 @@ class IncrementalVerifier:
         self._closed = True
         text = self.text
         if self._length > len(text):
-            return self._ahead.nothing(text, self._too_long())
+            limit = f"the limit is {self._engine.config.limits.max_answer_chars:,}"
+            error = InputError(f"the answer has {self._length:,} characters", hint=limit)
+            return self._ahead.nothing(text, failure(error))
         last = asyncio.ensure_future(self._settle(text))
         try:
             await asyncio.wait({last}, timeout=within)
@@ -314,8 +310,8 @@ class IncrementalVerifier:
                 last.cancel()
         if not last.done() or last.cancelled():
             return await self._cut_short(text, LATE)
-        error = last.exception()
-        return last.result() if error is None else await self._cut_short(text, _why(error))
+        failed = last.exception()
+        return last.result() if failed is None else await self._cut_short(text, _why(failed))
 
     def _start(self) -> None:
         """Start a background job if an event loop is running; otherwise all is done in `finish`."""
@@ -341,24 +337,18 @@ class IncrementalVerifier:
             more = self._ripe or step.more
 
     async def _settle(self, text: str) -> HallucinationReport:
-        if self._task is not None and not self._task.done():
-            await asyncio.wait({self._task})
-        return await self._work(partial(self._check, text))
+        async def check() -> HallucinationReport:  # where the engine runs: it may have to open a knowledge base
+            case = self._engine.case(text, self._sources, question=self._question, **self._context_kwargs)
+            return await pipeline.check(case, self._ahead.context)
 
-    async def _check(self, text: str) -> HallucinationReport:
-        """Runs where the engine runs, since it may have to open a knowledge base."""
-        case = self._engine.case(text, self._sources, question=self._question, **self._context_kwargs)
-        return await self._ahead.check(case)
+        await self.drain()
+        return await self._work(check)
 
     async def _cut_short(self, text: str, why: str) -> HallucinationReport:
         """In a thread: under overload many streams end this way at once."""
         if not text.strip() or not self._sources:
             return self._ahead.nothing(text, why)
         return await asyncio.to_thread(self._ahead.cut_short, text, self._told, why)
-
-    def _too_long(self) -> str:
-        limit = f"the limit is {self._engine.config.limits.max_answer_chars:,}"
-        return failure(InputError(f"the answer has {self._length:,} characters", hint=limit))
 
 
 def _why(error: BaseException) -> str:

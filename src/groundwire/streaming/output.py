@@ -7,12 +7,13 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from uuid import uuid4
 
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
-from groundwire.reports.plaintext import nearest_evidence
+from groundwire.reports.plaintext import nearest_evidence, shorten
 from groundwire.requests import History, Sources, as_sources, as_text, as_turns
 from groundwire.types import (
     Case,
@@ -32,6 +33,7 @@ MAX_RESULTS = 1000
 MAX_PENDING = 16
 """Verifications in flight; further outputs are skipped."""
 _LINE_CHARS = 300
+_line = partial(shorten, limit=_LINE_CHARS)
 _AUTHOR = "assistant"
 VERIFIER = "verifier"
 """Role of a turn that tells an agent about problems in its answer; never used as evidence."""
@@ -171,7 +173,9 @@ def conversation(sources: Sequence[Source], turns: Sequence[Turn], question: str
 def judged(report: HallucinationReport, threshold_bits: float) -> OutputCheck:
     """The result of a report under the threshold for outputs. It flags; it never blocks."""
     failed = [claim for claim in report.claims if is_over(claim, threshold_bits)]
-    flags = [flag for flag in report.flags if not _is_supported(flag, report)]
+    # A correction rightly contradicts an earlier statement: flags in supported claims do not count.
+    supported = [claim for claim in report.claims if claim.status is Status.ENTAILED]
+    flags = [f for f in report.flags if not any(c.start < f.end and f.start < c.end for c in supported)]
     found = OutputCheck(report.response_id, OutputStatus.VERIFIED, report.error or "", report=report)
     if not failed and not flags and report.error:
         some = any(claim.status is not Status.UNCHECKED for claim in report.claims)
@@ -182,12 +186,6 @@ def judged(report: HallucinationReport, threshold_bits: float) -> OutputCheck:
         flagged_claims=tuple(claim.claim_id for claim in failed),
         feedback=feedback(failed, flags),
     )
-
-
-def _is_supported(flag: Flag, report: HallucinationReport) -> bool:
-    """True if the flag lies in a supported claim: a correction contradicts an earlier statement rightly."""
-    supported = (claim for claim in report.claims if claim.status is Status.ENTAILED)
-    return any(claim.start < flag.end and flag.start < claim.end for claim in supported)
 
 
 def is_over(claim: ClaimVerification, threshold_bits: float) -> bool:
@@ -214,8 +212,3 @@ def feedback(failed: Sequence[ClaimVerification], flags: Sequence[Flag] = ()) ->
     lines += [f'- "{_line(flag.content)}": {_line(flag.evidence or flag.suggestion)}' for flag in other]
     lines.append("Correct these statements, or leave them out; keep the rest.")
     return "\n".join(lines)
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 1]}…"

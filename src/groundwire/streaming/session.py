@@ -113,18 +113,13 @@ def needs(request: str) -> list[Need]:
     text = request[-_REQUEST_CHARS:]
     for question in questions(text):
         before = text[: max(0, text.find(question))]
-        about = _subject(question, before)
+        about = names(before) if REFERS.search(question) else ""
+        if len(terms(question)) < _SHORT_QUESTION_TERMS and before.strip():
+            last = sentences(before)[-1]
+            about = before[last.start : last.end]
         for need in (*_explicit_needs(question), *_implied_needs(question, before)):
             found.setdefault((need.kind, need.text.casefold()), replace(need, about=about))
     return list(found.values())[:_MAX_NEEDS]
-
-
-def _subject(question: str, before: str) -> str:
-    """The subject of a short question or one with a pronoun, from the text before it."""
-    if len(terms(question)) < _SHORT_QUESTION_TERMS and before.strip():
-        last = sentences(before)[-1]
-        return before[last.start : last.end]
-    return names(before) if REFERS.search(question) else ""
 
 
 def questions(request: str) -> list[str]:
@@ -168,8 +163,11 @@ def _implied_needs(question: str, before: str) -> Iterator[Need]:
     lead = LEAD.match(question)
     begin = lead.end() if lead else 0
     for mention in mentioned:
-        # Right after "what is …" comes what is asked for, not a presupposition.
-        if mention.kind is MentionKind.DEFINITE and mention.start > begin + 1 and _tells(mention.text):
+        # Right after "what is …" comes what is asked for, not a presupposition. "The Atlas project" identifies
+        # one thing, "the effects" does not.
+        said = mention.text.split()[1:]
+        tells = any(word[:1].isupper() for word in said) or bool(said and said[-1].lower() in NAMED_UNITS)
+        if mention.kind is MentionKind.DEFINITE and mention.start > begin + 1 and tells:
             yield Need(mention.text, "description", explicit=False)
     pronoun = REFERS.search(question)
     if pronoun and not (before.strip() or EMPTY_IT.search(question) or terms(question[: pronoun.start()])):
@@ -179,12 +177,6 @@ def _implied_needs(question: str, before: str) -> Iterator[Need]:
 def _named(text: str) -> list[Mention]:
     """Names in a text, except widely known ones."""
     return [m for m in mentions(text) if m.kind is MentionKind.PROPER_NAME and not is_common_name(m.text)]
-
-
-def _tells(description: str) -> bool:
-    """True if a description identifies one thing: "the Atlas project", not "the effects"."""
-    words = description.split()[1:]
-    return any(word[:1].isupper() for word in words) or bool(words and words[-1].lower() in NAMED_UNITS)
 
 
 # What to do instead of answering.
@@ -237,6 +229,7 @@ _USUAL_WORDS = 5  # content words of a typical question; longer ones need a smal
 _WORD_SIMILARITY = 0.65  # two words count as the same from here on (inflections, compounds)
 _ASKING, _TIME, _NUMBER, _NAME = expressions("requests", "asking time number name")
 _OPPOSED = {normalise(verb): frozenset(map(normalise, others)) for verb, others in OPPOSED_VERBS.items()}
+_PRONOUN = re.compile(r"\b(?:it|its|he|she|they|his|her|their|him|them)\b", re.IGNORECASE)
 _HOLDS = {"time": _TIME, "number": _NUMBER, "name": _NAME}
 
 
@@ -274,7 +267,8 @@ class KnowledgeSources:
         statements: list[Source] = []
         left = _HISTORY_CHARS
         for turn in reversed(self._context.history):
-            text = _statements_of(turn.text[-left:])
+            spoken = (turn.text[-left:][span.start : span.end] for span in sentences(turn.text[-left:]))
+            text = " ".join(sentence for sentence in spoken if not sentence.endswith("?"))
             statements += [Source(f"turn {turn.id}", text)] if text else []
             left -= len(turn.text)
             if left <= 0:
@@ -283,21 +277,29 @@ class KnowledgeSources:
 
     def look_up(self, need: Need) -> Requirement:
         """The requirement with the place that covers it, or with the best coverage found."""
-        if need.kind == "referent":
+        if need.kind in ("referent", "material"):
             return self._referent(need)
-        if need.kind == "material":
-            return self._material(need)
-        asked, about = _ASKING.sub(" ", need.text), need.about or self._meant(need)
+        asked, about = _ASKING.sub(" ", need.text), need.about
+        if not about and _PRONOUN.search(need.text):  # it may refer to a name in the last two turns
+            about = names(" ".join(turn.text[-_HISTORY_CHARS:] for turn in self._context.history[-2:]))
         if need.kind == "premise" and (place := self._denial(asked)):
             # Explicit, since no answer to the question can be right.
             return Requirement(need.text, place=place, kind=need.kind)
         order = ("memory", "sources") if need.kind == "user" else ("sources", "memory")
-        best = 0.0
+        # Long questions contain background, so a smaller share is enough.
+        enough = ENOUGH[need.kind] * min(1.0, sqrt(_USUAL_WORDS / max(1, len(weighted(asked)))))
+        best, holds = 0.0, _HOLDS.get(need.expects)
         for where in order:
             index = self.sources if where == "sources" else self.memory
-            coverage, units = _coverage(index, asked, about, 1 if need.kind == "premise" else NEAR)
+            k = 1 if need.kind == "premise" else NEAR
+            coverage, units = index.coverage(asked, k)
+            if about:
+                both, units = index.coverage(f"{asked} {about}", k)
+                coverage = min(coverage, both)
             best = max(best, coverage)
-            if units and coverage >= _enough(need, asked) and _answers(need, index, units):
+            # a passage must contain the kind of value that is asked for
+            answers = holds is None or any(holds.search(index.units[number].text) for number in units)
+            if units and coverage >= enough and answers:
                 unit = index.units[units[0]]
                 place = f"{unit.source}[{unit.start}:{unit.end}]" if where == "sources" else unit.source
                 return _met(need, where, place, coverage)
@@ -321,25 +323,18 @@ class KnowledgeSources:
             return ""
         return next((place for place, stance in found if stance is False), "")
 
-    def _meant(self, need: Need) -> str:
-        """The names in the last two turns, to which a pronoun may refer."""
-        pronoun = re.search(r"\b(?:it|its|he|she|they|his|her|their|him|them)\b", need.text, re.IGNORECASE)
-        lately = " ".join(turn.text[-_HISTORY_CHARS:] for turn in self._context.history[-2:])
-        return names(lately) if pronoun else ""
-
     def _referent(self, need: Need) -> Requirement:
-        """A pronoun is resolved by any conversation, or by the only source there is."""
+        """A pronoun is resolved by any conversation, or by the only source there is. A task on given material
+        only needs some material."""
+        filled = [source.id for source in self._context.sources if source.text.strip()]
+        if need.kind == "material" and filled:
+            return _met(need, "sources", filled[0], 1.0)
         spoken = [turn for turn in self._context.history if turn.text.strip()]
         if spoken:
             return _met(need, "memory", f"turn {spoken[-1].id}", 1.0)
         if len(self._context.sources) == 1:
             return _met(need, "sources", self._context.sources[0].id, 1.0)
         return Requirement(need.text, need.explicit, kind=need.kind)
-
-    def _material(self, need: Need) -> Requirement:
-        """A task on given material only needs some material."""
-        there = next((source.id for source in self._context.sources if source.text.strip()), "")
-        return _met(need, "sources", there, 1.0) if there else self._referent(need)
 
     def _known(self, need: Need, asked: str) -> Requirement | None:
         """Look the need up under the entities it names in the knowledge base."""
@@ -363,46 +358,16 @@ def _stance(premise: frozenset[str], said: frozenset[str], text: str) -> bool | 
     """True if a statement has all words of the premise; False if it negates one of them, or has the opposite
     of the one it lacks ("stands" for "collapse"); None if it says neither."""
     lacking = premise - said
-    if not lacking:
-        return not _negates(premise, text)
-    opposed = (_OPPOSED.get(word, frozenset()) for word in lacking)
-    return False if len(lacking) == 1 and any(said & others for others in opposed) else None
-
-
-def _negates(premise: frozenset[str], text: str) -> bool:
+    if lacking:
+        opposed = (_OPPOSED.get(word, frozenset()) for word in lacking)
+        return False if len(lacking) == 1 and any(said & others for others in opposed) else None
     found = words(text)
     negated = [at for at, word in enumerate(found) if word.text.lower().replace("’", "'") in NEGATIONS]
-    return any(after.norm in premise for at in negated for after in found[at + 1 : at + 4])
+    return not any(after.norm in premise for at in negated for after in found[at + 1 : at + 4])
 
 
 def _met(need: Need, where: str, place: str, coverage: float) -> Requirement:
     return Requirement(need.text, need.explicit, where, place, round(coverage, 3), need.kind)
-
-
-def _coverage(index: Index, asked: str, about: str, k: int) -> tuple[float, list[int]]:
-    """Coverage of what is asked and, if known, of what it is asked about."""
-    coverage, units = index.coverage(asked, k)
-    if not about:
-        return coverage, units
-    both, units = index.coverage(f"{asked} {about}", k)
-    return min(coverage, both), units
-
-
-def _enough(need: Need, asked: str) -> float:
-    """The required share; lower for long questions, which contain background."""
-    words = len(weighted(asked))
-    return ENOUGH[need.kind] * min(1.0, sqrt(_USUAL_WORDS / max(1, words)))
-
-
-def _answers(need: Need, index: Index, units: Sequence[int]) -> bool:
-    """True if a passage contains the kind of value that is asked for."""
-    holds = _HOLDS.get(need.expects)
-    return holds is None or any(holds.search(index.units[number].text) for number in units)
-
-
-def _statements_of(text: str) -> str:
-    spoken = (text[span.start : span.end] for span in sentences(text))
-    return " ".join(sentence for sentence in spoken if not sentence.endswith("?"))
 
 
 def _entities(kb: KnowledgeBase, text: str) -> Iterator[Entity]:
@@ -444,11 +409,6 @@ def messages_for(request: str, sources: Sequence[Source], history: Sequence[Turn
         return [*earlier, Message("user", request)]
     shown = f"{_shown(request, sources)}\n\nQuestion: {request}"
     return [Message("system", SYSTEM), *earlier, Message("user", shown)]
-
-
-def again(messages: Sequence[Message], answer: str, guidance: str) -> list[Message]:
-    """The conversation with the model's answer and a correction appended."""
-    return [*messages, Message("assistant", answer), Message("user", guidance)]
 
 
 def _shown(request: str, sources: Sequence[Source]) -> str:
@@ -527,19 +487,13 @@ def is_unanswerable(check: KnowledgeCheck | None, context: Context) -> bool:
     only implied do not count, nor instructions on the sources ("Summarise this."), nor words in another
     script than the sources', which a lexical index cannot find.
     """
-    lost = check.missing if check else ()
-    asked = _asked_for(lost, context)
-    named = any(one.kind in _NAMED_KINDS for one in lost)
-    return any(named or one.kind != "question" or not one.coverage for one in asked)
-
-
-def _asked_for(missing: Sequence[Requirement], context: Context) -> list[Requirement]:
-    """The missing requirements that were asked for explicitly, in a script of the sources."""
+    missing = check.missing if check else ()
     scripts = {script(source.text[:_SCRIPT_SAMPLE_CHARS]) for source in context.sources if source.text.strip()}
-    return [
-        lost
-        for lost in missing
-        if lost.explicit
-        and (lost.kind != "question" or classify_sentence(lost.text) is ClaimKind.QUESTION)
-        and (not scripts or script(lost.text) in scripts)
-    ]
+    named = any(lost.kind in _NAMED_KINDS for lost in missing)
+    for lost in missing:
+        if not lost.explicit or (scripts and script(lost.text) not in scripts):
+            continue
+        asks = lost.kind != "question" or classify_sentence(lost.text) is ClaimKind.QUESTION
+        if asks and (named or lost.kind != "question" or not lost.coverage):
+            return True
+    return False
