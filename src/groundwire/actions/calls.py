@@ -33,7 +33,9 @@ _FILE_TOOL, _SHELL_TOOL, _PROGRAM, _ANY_TOOL, _WRITING_METHOD, _SQL_WORD = expre
 )
 _PATH, _NO_PATH, _WIDE, _FREE_KEY = expressions("actions", "path no_path wide free_key")
 _SLOT = re.compile(r"#?[A-Za-z][\w.'-]*(?:[ _-][A-Za-z][\w.'-]*){0,2}|\S+@\S+")
-_STATES = word_set("on off true false open closed yes no none null high low medium public private default user admin now")
+_STATES = word_set(
+    "on off true false open closed yes no none null high low medium public private default user admin now"
+)
 _SQL_GROUPS = {
     "SELECT": ("read", "search"), "INSERT": ("create", "edit", "save"), "UPDATE": ("change", "edit"),
     "DELETE": ("remove",), "DROP": ("remove",), "TRUNCATE": ("remove",), "CREATE": ("create", "edit"),
@@ -46,7 +48,9 @@ ERROR_LINE = pattern("error_line")
 _BAD_STATUS = pattern("bad_status")
 BAD_STATE = pattern("bad_state")
 FAILED_RUN = pattern("failed_run", re.RegexFlag(0))
-_FINE = re.compile(r"ok|success|succeeded|done|true|updated|accepted|created|sent|complete[d]?|none|null|confirmed|active")
+_FINE = re.compile(
+    r"ok|success|succeeded|done|true|updated|accepted|created|sent|complete[d]?|none|null|confirmed|active"
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class LedgerCall:
     """A call with what the comparison needs of it. Not slotted: the properties are computed once."""
 
     record: CallRecord
+    place: int = 0
 
     @cached_property
     def text(self) -> str:
@@ -144,7 +149,9 @@ class LedgerCall:
         if _SHELL_TOOL.fullmatch(self.short_name) or _PROGRAM.fullmatch(self.short_name):
             return True
         lines = (self.fields.get(key) for key in ("command", "cmd", "shell"))
-        return not _FILE_TOOL.fullmatch(self.short_name) and any(isinstance(line, str) and " " in line for line in lines)
+        return not _FILE_TOOL.fullmatch(self.short_name) and any(
+            isinstance(line, str) and " " in line for line in lines
+        )
 
     @cached_property
     def commands(self) -> list[str]:

@@ -101,11 +101,16 @@ class Comparison:
             missing = [
                 word
                 for word, head in pairwise(words)
-                if word in asked and call.covers(head) and head in said and word in said
+                if word in asked
+                and call.covers(head)
+                and head in said
+                and word in said
                 and not any(covers(self.ledger, place, word) for place in self.targets)
             ]
             for key, slot in call.slots if missing else ():
-                own = [part for part in _parts(slot) if not any(word.startswith(lemma(part)[:5]) for word in asked | said)]
+                own = [
+                    part for part in _parts(slot) if not any(word.startswith(lemma(part)[:5]) for word in asked | said)
+                ]
                 if own and len(_parts(slot)) <= 2 and not _MODE_KEY.search(key) and not re.search(r"\d", slot):
                     return f"the call was made for {slot}, not {missing[0]}"
         return ""
@@ -114,7 +119,9 @@ class Comparison:
         """ "with the label 'urgent'", where the argument `label` is another one."""
         for call in self._calls:
             for key, given in call.fields.items():
-                found = re.search(rf"\b{re.escape(key)}\b\s+(?:to |as |of |is |called |named )?[\"“'`‘]?([\w-]+)", self.text, re.I)
+                found = re.search(
+                    rf"\b{re.escape(key)}\b\s+(?:to |as |of |is |called |named )?[\"“'`‘]?([\w-]+)", self.text, re.I
+                )
                 if not found or not isinstance(given, str) or len(given) > _SHORT or is_stop(found[1].lower()):
                     continue
                 is_quoted = found[0][-len(found[1]) - 1] in "\"“'`‘"
@@ -240,7 +247,11 @@ class Comparison:
             sizes = [v for c in self._calls for v in c.given.values if v.forms and _is_quantity(v)]
             is_size = sizes and self._asked_number(value) and not c_counts(self._calls, raw)
             return f"the call says {sizes[0].text}, not {value.text}" if is_size else ""
-        if (self._asked_number(value) and not counted) or (raw <= 3 and self.is_report) or (raw <= _FEW and any(c.is_file_tool for c in self._calls)):
+        if (
+            (self._asked_number(value) and not counted)
+            or (raw <= 3 and self.is_report)
+            or (raw <= _FEW and any(c.is_file_tool for c in self._calls))
+        ):
             return ""
         return f"no call says {value.text}"
 
@@ -315,7 +326,9 @@ def covers(ledger: Ledger, place: int, stem: str) -> bool:
 def touches(ledger: Ledger, place: int, stem: str) -> bool:
     """The same, or a word with the same beginning: `search_docs` touches documentation."""
     stems = ledger.calls[place].content.stems
-    return covers(ledger, place, stem) or any(len(one) > 2 and (stem.startswith(one) or one.startswith(stem[:5])) for one in stems)
+    return covers(ledger, place, stem) or any(
+        len(one) > 2 and (stem.startswith(one) or one.startswith(stem[:5])) for one in stems
+    )
 
 
 def _is_same(value: Value, other: Value) -> bool:

@@ -35,7 +35,9 @@ from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
 _RUN_GROUPS = frozenset(("run", "test", "build", "lint", "types", "format"))  # a run that fails is still a run
 _OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
 _BROAD = frozenset(("read", "search", "edit", "create", "change"))
-_BY_COMMAND = frozenset(("commit", "push", "merge", "test", "lint", "types", "start", "install"))  # whose commands the tables know
+_BY_COMMAND = frozenset(
+    ("commit", "push", "merge", "test", "lint", "types", "start", "install")
+)  # whose commands the tables know
 _OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
 _MEDIA = frozenset(("email", "chat"))
 _BARE_FILE = re.compile(r"\b(README|Makefile|Dockerfile|LICENSE)\b(?!\.\w)", re.IGNORECASE)  # names without a suffix
@@ -59,7 +61,10 @@ _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
 _VERIFY = frozenset(map(lemma, "compare verify confirm validate test measure reproduce".split()))
 _COMMON_VERBS = frozenset(
-    map(lemma, "update change set make do add put create give get edit adjust modify fix handle write take bring apply".split())
+    map(
+        lemma,
+        "update change set make do add put create give get edit adjust modify fix handle write take bring apply".split(),
+    )
 )
 _PRONOUN = re.compile(r"\s*(?:it|them|him|her|you|this|that|these|those|they)\b", re.IGNORECASE)
 _LONG = 40  # words: a request of this length contains what it asks about, an answer of it is an answer
@@ -79,10 +84,9 @@ _OK: Outcome = (ActionStatus.PERFORMED, "", "")
 
 def check_actions(ledger: ActionLedger) -> list[ActionVerdict]:
     """A verdict on every action that the agent's messages state, with offsets into each message."""
+    found = Ledger(ledger.calls)
     return [
-        verdict
-        for message in ledger.messages
-        for verdict in _check(message.text, Ledger(ledger.calls[: message.calls]), ledger.request)
+        verdict for message in ledger.messages for verdict in _check(message.text, found, ledger.request, message.calls)
     ]
 
 
@@ -91,8 +95,8 @@ def check_answer(answer: str, ledger: ActionLedger) -> list[ActionVerdict]:
     return _check(answer, Ledger(ledger.calls), ledger.request)
 
 
-def _check(text: str, ledger: Ledger, request: str) -> list[ActionVerdict]:
-    judge = _Judge(ledger, request, text)
+def _check(text: str, ledger: Ledger, request: str, count: int | None = None) -> list[ActionVerdict]:
+    judge = _Judge(ledger, request, text, ledger.calls[:count])
     found = [ActionVerdict(s.text, s.start, s.end, *judge.verdict(s)) for s in judge.statements if not s.is_report]
     reports = [ActionVerdict(s.text, s.start, s.end, *judge.report(s)) for s in judge.statements if s.is_report]
     return sorted([*found, *(one for one in reports if one.is_flagged)], key=lambda one: one.start)
@@ -105,10 +109,7 @@ class _Judge:
     ledger: Ledger
     request: str
     answer: str
-
-    @property
-    def calls(self) -> Sequence[LedgerCall]:
-        return self.ledger.calls
+    calls: Sequence[LedgerCall]
 
     @cached_property
     def statements(self) -> list[ActionStatement]:
@@ -170,7 +171,9 @@ class _Judge:
     def _denied(self, statement: ActionStatement, call: LedgerCall) -> Outcome | None:
         said = read(statement.rest).stems | {statement.verb}
         for key, (asked, came) in call.denied.items():
-            if read(asked).stems & said or any(not v.forms.isdisjoint(w.forms) for v in read(asked).values for w in read(statement.rest).values):
+            if read(asked).stems & said or any(
+                not v.forms.isdisjoint(w.forms) for v in read(asked).values for w in read(statement.rest).values
+            ):
                 return ActionStatus.CONTRADICTED, f"its result says {key}: {came}", call.record.name
         return None
 
@@ -179,16 +182,29 @@ class _Judge:
         keys = {value.key for value in self.calls[place].content.values if value.kind == "id"}
         later = [one for one in self.calls[place + 1 :] if any(value.key in keys for value in one.given.values)]
         bad = BAD_STATE.search(later[-1].result) if later else None
-        return (ActionStatus.FAILED, f"its result says: {later[-1].line(bad.start())}", later[-1].record.name) if bad else None
+        return (
+            (ActionStatus.FAILED, f"its result says: {later[-1].line(bad.start())}", later[-1].record.name)
+            if bad
+            else None
+        )
 
     def _undone(self, statement: ActionStatement, targets: Sequence[int]) -> Outcome | None:
         """A later call that takes it back."""
         for place in targets:
-            keys = {v.key for v in self.calls[place].content.values if v.kind in ("id", "path", "email") or (v.kind == "number" and v.key >= 10)}
+            keys = {
+                v.key
+                for v in self.calls[place].content.values
+                if v.kind in ("id", "path", "email") or (v.kind == "number" and v.key >= 10)
+            }
             for later in self.calls[place + 1 :]:
                 undoes = any(_UNDO.search(word) for word in later.name_words) and not later.failed
                 same = {v.key for v in later.given.values} & keys
-                if undoes and same and not set(later.name_words) & (read(statement.sentence).stems | {statement.verb}) - set(self.calls[place].name_words):
+                if (
+                    undoes
+                    and same
+                    and not set(later.name_words)
+                    & (read(statement.sentence).stems | {statement.verb}) - set(self.calls[place].name_words)
+                ):
                     if not any(_UNDO.search(word) for word in self.calls[place].name_words):
                         return ActionStatus.CONTRADICTED, "a later call takes it back", later.record.name
         return None
@@ -243,10 +259,9 @@ class _Judge:
             return False
         shared = content_words(statement.rest) & (content_words(call.text) | set(call.name_words))
         others = (s for s in self.statements if s.start != statement.start and s.groups - {"read", "search"})
-        place = next(place for place, one in enumerate(self.calls) if one is call)
-        mine = related(statement.rest, self.ledger, place)
+        mine = related(statement.rest, self.ledger, call.place)
         return bool(shared) and not any(
-            _could_do(other, call) and related(other.rest, self.ledger, place) >= mine for other in others
+            _could_do(other, call) and related(other.rest, self.ledger, call.place) >= mine for other in others
         )
 
     def _is_reported(self, statement: ActionStatement) -> bool:
@@ -281,7 +296,7 @@ class _Judge:
         if missing:
             return ActionStatus.UNPERFORMED, missing, found[-1].record.name
         best = _on_targets(statement, found)
-        places = [place for place, call in enumerate(self.calls) if any(call is one for one in best)]
+        places = [call.place for call in best]
         targets = self._targets(statement, places) or places
         text = statement.rest if statement.passive else f"x {statement.rest}"
         comparison = Comparison(text, targets, self.ledger, self.request, statement.verb)
@@ -319,8 +334,7 @@ class _Judge:
         opaque = any(call.is_shell or call.is_file_tool or "any" in call.groups for call in found)
         if opaque or not nouns or read(statement.object).values:
             return ""
-        places = [place for place, call in enumerate(self.calls) if any(call is one for one in found)]
-        if any(touches(self.ledger, place, noun) for place in places for noun in nouns):
+        if any(touches(self.ledger, call.place, noun) for call in found for noun in nouns):
             return ""
         return f"no such call is about {min(nouns)}"
 
@@ -370,7 +384,7 @@ class _Judge:
     def _settled(self, call: LedgerCall) -> bool:
         """True if a later call about the same thing shows no such state any more."""
         keys = {value.key for value in call.content.values if value.kind == "id"}
-        later = self.calls[next(place for place, one in enumerate(self.calls) if one is call) + 1 :]
+        later = self.calls[call.place + 1 :]
         same = [one for one in later if any(value.key in keys for value in one.given.values)]
         return bool(same) and not same[-1].failed and not _NOTHING_DONE.search(same[-1].result)
 
@@ -391,7 +405,11 @@ class _Judge:
                 return ActionStatus.FAILED, named[-1].quote(), named[-1].record.name
         nouns = self._nouns(statement) if statement.verb in _VERIFY else frozenset()
         everywhere = range(len(self.calls))
-        if self.calls and nouns and not any(touches(self.ledger, place, noun) for place in everywhere for noun in nouns):
+        if (
+            self.calls
+            and nouns
+            and not any(touches(self.ledger, place, noun) for place in everywhere for noun in nouns)
+        ):
             return _unperformed(f"no call is about {min(nouns)}")
         if self.calls:
             return self._all_failed() or self._unseen(statement) or _OK
@@ -455,7 +473,9 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
             return bool(content_words(statement.object) & content_words(call.text))  # "I ran sha256sum", not `ls`
         if call.is_shell or call.is_file_tool:
             return not ("remove" in groups and "edit" in groups & call.groups and _removes_whole(statement))
-        return (not call.is_reading or bool(groups & {"read", "search", "fetch", "run"})) and not _other_kind(statement, call)
+        return (not call.is_reading or bool(groups & {"read", "search", "fetch", "run"})) and not _other_kind(
+            statement, call
+        )
     if "any" in call.groups or statement.verb in call.name_words:
         return "any" in call.groups or not call.is_reading or not groups
     if call.is_reading:
