@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from groundwire.actions.calls import LedgerCall
 from groundwire.actions.ledger import Ledger
-from groundwire.actions.values import Content, Value, read
+from groundwire.actions.values import Value, read
 from groundwire.actions.words import lemma
 from groundwire.text.lexicon import expressions, word_set
 from groundwire.text.tokens import is_stop

@@ -59,11 +59,31 @@ _NOTHING_DONE = pattern("nothing_done")
 _NONE_FAILED = pattern("none_failed")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
-_VERIFY = frozenset(map(lemma, "compare verify confirm validate test measure reproduce".split()))
+_VERIFY = frozenset(map(lemma, ["compare", "verify", "confirm", "validate", "test", "measure", "reproduce"]))
 _COMMON_VERBS = frozenset(
     map(
         lemma,
-        "update change set make do add put create give get edit adjust modify fix handle write take bring apply".split(),
+        [
+            "update",
+            "change",
+            "set",
+            "make",
+            "do",
+            "add",
+            "put",
+            "create",
+            "give",
+            "get",
+            "edit",
+            "adjust",
+            "modify",
+            "fix",
+            "handle",
+            "write",
+            "take",
+            "bring",
+            "apply",
+        ],
     )
 )
 _PRONOUN = re.compile(r"\s*(?:it|them|him|her|you|this|that|these|those|they)\b", re.IGNORECASE)
@@ -72,10 +92,70 @@ _LONG = 40  # words: a request of this length contains what it asks about, an an
 _GENERIC = frozenset(
     map(
         lemma,
-        "change changes new old it everything result results value values thing things issue problem request way part"
-        " one ones other others item items details information code work task step steps place first last whole data"
-        " line case time times copy version option answer error cause reason root state page two three four five ago moment"
-        " please know minute far well argument response".split(),
+        [
+            "change",
+            "changes",
+            "new",
+            "old",
+            "it",
+            "everything",
+            "result",
+            "results",
+            "value",
+            "values",
+            "thing",
+            "things",
+            "issue",
+            "problem",
+            "request",
+            "way",
+            "part",
+            "one",
+            "ones",
+            "other",
+            "others",
+            "item",
+            "items",
+            "details",
+            "information",
+            "code",
+            "work",
+            "task",
+            "step",
+            "steps",
+            "place",
+            "first",
+            "last",
+            "whole",
+            "data",
+            "line",
+            "case",
+            "time",
+            "times",
+            "copy",
+            "version",
+            "option",
+            "answer",
+            "error",
+            "cause",
+            "reason",
+            "root",
+            "state",
+            "page",
+            "two",
+            "three",
+            "four",
+            "five",
+            "ago",
+            "moment",
+            "please",
+            "know",
+            "minute",
+            "far",
+            "well",
+            "argument",
+            "response",
+        ],
     )
 )
 Outcome = tuple[ActionStatus, str, str]
@@ -204,9 +284,8 @@ class _Judge:
                     and same
                     and not set(later.name_words)
                     & (read(statement.sentence).stems | {statement.verb}) - set(self.calls[place].name_words)
-                ):
-                    if not any(_UNDO.search(word) for word in self.calls[place].name_words):
-                        return ActionStatus.CONTRADICTED, "a later call takes it back", later.record.name
+                ) and not any(_UNDO.search(word) for word in self.calls[place].name_words):
+                    return ActionStatus.CONTRADICTED, "a later call takes it back", later.record.name
         return None
 
     def verdict(self, statement: ActionStatement) -> Outcome:
@@ -334,6 +413,9 @@ class _Judge:
         opaque = any(call.is_shell or call.is_file_tool or "any" in call.groups for call in found)
         if opaque or not nouns or read(statement.object).values:
             return ""
+        kinds = any_groups(nouns, OBJECTS)
+        if any(kinds & any_groups(call.name_words, OBJECTS) for call in found):
+            return ""  # an issue is a ticket
         if any(touches(self.ledger, call.place, noun) for call in found for noun in nouns):
             return ""
         return f"no such call is about {min(nouns)}"

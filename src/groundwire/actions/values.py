@@ -20,10 +20,29 @@ from groundwire.text.dates import MONTHS, WEEKDAYS
 from groundwire.text.lexicon import expressions, word_set
 from groundwire.text.tokens import is_stop
 
-_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-    " seventeen eighteen nineteen twenty"
-).split()
+_WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+]
 _NUMBER_WORDS = {word: float(number) for number, word in enumerate(_WORDS)} | {
     "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "hundred": 100.0, "dozen": 12.0,
     "both": 2.0, "twice": 2.0,
@@ -194,7 +213,13 @@ def _word(match: re.Match[str], text: str) -> Iterator[Value]:
         yield Value("number", raw, word, start, frozenset(), _forms(raw, following[1] if following else ""))
     elif low in WEEKDAYS and (len(low) > 3 or word[0].isupper()):
         yield Value("weekday", WEEKDAYS[low], word, start)
-    elif word[0].isupper() and len(word) > 2 and word[1:].islower() and word not in NOT_NAMES and low not in MONTHS:
-        if not is_stop(low):
-            first = bool(_SENTENCE_END.search(text[max(0, start - 6) : start])) or not text[:start].strip(" -*•>#\n")
-            yield Value("name", low.split("'")[0].split("’")[0], word, start, vague=first)
+    elif _is_name(word):
+        first = bool(_SENTENCE_END.search(text[max(0, start - 6) : start])) or (
+            start <= 6 and not text[:start].strip(" -*•>#\n")
+        )
+        yield Value("name", low.split("'")[0].split("’")[0], word, start, vague=first)
+
+
+def _is_name(word: str) -> bool:
+    is_capitalised = word[0].isupper() and len(word) > 2 and word[1:].islower()
+    return is_capitalised and word not in NOT_NAMES and word.lower() not in MONTHS and not is_stop(word.lower())
