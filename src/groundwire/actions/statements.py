@@ -123,7 +123,7 @@ def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
         clause = sentence[start:end]
         if len(clause.split()) > 2 and not _HYPOTHETICAL.search(clause):
             yield ActionStatement(
-                clause.strip(), offset + start + len(clause) - len(clause.lstrip()), offset + start + len(clause.rstrip()),
+                clause.strip(), offset + start + len(clause) - len(clause.lstrip()), offset + start + len(clause.rstrip()),  # noqa: E501
                 "", frozenset(), clause, clause, is_report=True,
             )  # fmt: skip
         start = match.end() if match else end
