@@ -58,6 +58,7 @@ class LedgerCall:
     """A call with what the comparison needs of it. Not slotted: the properties are computed once."""
 
     record: CallRecord
+    place: int = 0
 
     @cached_property
     def text(self) -> str:

@@ -164,10 +164,9 @@ _OK: Outcome = (ActionStatus.PERFORMED, "", "")
 
 def check_actions(ledger: ActionLedger) -> list[ActionVerdict]:
     """A verdict on every action that the agent's messages state, with offsets into each message."""
+    found = Ledger(ledger.calls)
     return [
-        verdict
-        for message in ledger.messages
-        for verdict in _check(message.text, Ledger(ledger.calls[: message.calls]), ledger.request)
+        verdict for message in ledger.messages for verdict in _check(message.text, found, ledger.request, message.calls)
     ]
 
 
@@ -176,8 +175,8 @@ def check_answer(answer: str, ledger: ActionLedger) -> list[ActionVerdict]:
     return _check(answer, Ledger(ledger.calls), ledger.request)
 
 
-def _check(text: str, ledger: Ledger, request: str) -> list[ActionVerdict]:
-    judge = _Judge(ledger, request, text)
+def _check(text: str, ledger: Ledger, request: str, count: int | None = None) -> list[ActionVerdict]:
+    judge = _Judge(ledger, request, text, ledger.calls[:count])
     found = [ActionVerdict(s.text, s.start, s.end, *judge.verdict(s)) for s in judge.statements if not s.is_report]
     reports = [ActionVerdict(s.text, s.start, s.end, *judge.report(s)) for s in judge.statements if s.is_report]
     return sorted([*found, *(one for one in reports if one.is_flagged)], key=lambda one: one.start)
@@ -190,10 +189,7 @@ class _Judge:
     ledger: Ledger
     request: str
     answer: str
-
-    @property
-    def calls(self) -> Sequence[LedgerCall]:
-        return self.ledger.calls
+    calls: Sequence[LedgerCall]
 
     @cached_property
     def statements(self) -> list[ActionStatement]:
@@ -288,9 +284,8 @@ class _Judge:
                     and same
                     and not set(later.name_words)
                     & (read(statement.sentence).stems | {statement.verb}) - set(self.calls[place].name_words)
-                ):
-                    if not any(_UNDO.search(word) for word in self.calls[place].name_words):
-                        return ActionStatus.CONTRADICTED, "a later call takes it back", later.record.name
+                ) and not any(_UNDO.search(word) for word in self.calls[place].name_words):
+                    return ActionStatus.CONTRADICTED, "a later call takes it back", later.record.name
         return None
 
     def verdict(self, statement: ActionStatement) -> Outcome:
@@ -343,10 +338,9 @@ class _Judge:
             return False
         shared = content_words(statement.rest) & (content_words(call.text) | set(call.name_words))
         others = (s for s in self.statements if s.start != statement.start and s.groups - {"read", "search"})
-        place = next(place for place, one in enumerate(self.calls) if one is call)
-        mine = related(statement.rest, self.ledger, place)
+        mine = related(statement.rest, self.ledger, call.place)
         return bool(shared) and not any(
-            _could_do(other, call) and related(other.rest, self.ledger, place) >= mine for other in others
+            _could_do(other, call) and related(other.rest, self.ledger, call.place) >= mine for other in others
         )
 
     def _is_reported(self, statement: ActionStatement) -> bool:
@@ -381,7 +375,7 @@ class _Judge:
         if missing:
             return ActionStatus.UNPERFORMED, missing, found[-1].record.name
         best = _on_targets(statement, found)
-        places = [place for place, call in enumerate(self.calls) if any(call is one for one in best)]
+        places = [call.place for call in best]
         targets = self._targets(statement, places) or places
         text = statement.rest if statement.passive else f"x {statement.rest}"
         comparison = Comparison(text, targets, self.ledger, self.request, statement.verb)
@@ -400,7 +394,7 @@ class _Judge:
         return bad or self._result(statement, [self.calls[place] for place in targets])
 
     def _other_verb(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
-        """Every such call is named by the verb of another statement, and none by this one's: archived, not unsubscribed."""
+        """Every such call is named by the verb of another statement, and none by this one's: archived, not unsubscribed."""  # noqa: E501
         others = {one.verb for one in self.statements if one.start != statement.start} - {"", statement.verb}
         if statement.verb in _COMMON_VERBS or statement.passive:
             return ""
@@ -419,8 +413,10 @@ class _Judge:
         opaque = any(call.is_shell or call.is_file_tool or "any" in call.groups for call in found)
         if opaque or not nouns or read(statement.object).values:
             return ""
-        places = [place for place, call in enumerate(self.calls) if any(call is one for one in found)]
-        if any(touches(self.ledger, place, noun) for place in places for noun in nouns):
+        kinds = any_groups(nouns, OBJECTS)
+        if any(kinds & any_groups(call.name_words, OBJECTS) for call in found):
+            return ""  # an issue is a ticket
+        if any(touches(self.ledger, call.place, noun) for call in found for noun in nouns):
             return ""
         return f"no such call is about {min(nouns)}"
 
@@ -470,7 +466,7 @@ class _Judge:
     def _settled(self, call: LedgerCall) -> bool:
         """True if a later call about the same thing shows no such state any more."""
         keys = {value.key for value in call.content.values if value.kind == "id"}
-        later = self.calls[next(place for place, one in enumerate(self.calls) if one is call) + 1 :]
+        later = self.calls[call.place + 1 :]
         same = [one for one in later if any(value.key in keys for value in one.given.values)]
         return bool(same) and not same[-1].failed and not _NOTHING_DONE.search(same[-1].result)
 

@@ -22,7 +22,7 @@ class Ledger:
     """All calls before a message. The cost of building it is linear in their text."""
 
     def __init__(self, records: Sequence[CallRecord]) -> None:
-        self.calls = [LedgerCall(record) for record in records]
+        self.calls = [LedgerCall(record, place) for place, record in enumerate(records)]
 
     @cached_property
     def records(self) -> list[Content]:

@@ -97,13 +97,22 @@ def find_statements(text: str) -> list[ActionStatement]:
     has_code = plain != text
     quotes = [match.span() for match in _QUOTE.finditer(plain)]
     found: list[ActionStatement] = []
-    for span in sentences(plain):
-        sentence = plain[span.start : span.end]
+    for sentence, start in _sentences(plain):
         if sentence.strip() and not sentence.rstrip(' "”)*_').endswith("?"):
-            here = [s for s in _in_sentence(sentence, span.start) if not (has_code and _is_inline(s))]
-            here = here or list(_reports(sentence, span.start))
+            here = [s for s in _in_sentence(sentence, start) if not (has_code and _is_inline(s))]
+            here = here or list(_reports(sentence, start))
             found += [replace(s, sentence=sentence) for s in here]
     return [s for s in found if not any(start < s.start < end for start, end in quotes)]
+
+
+def _sentences(text: str) -> Iterator[tuple[str, int]]:
+    """The sentences with their places; a line that begins with a small letter after a full stop is one as well."""
+    for span in sentences(text):
+        start = span.start
+        for match in (*re.finditer(r"(?<=[.!?])\s*\n", text[span.start : span.end]), None):
+            end = span.start + match.end() if match else span.end
+            yield text[start:end], start
+            start = end
 
 
 def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
@@ -114,7 +123,7 @@ def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
         clause = sentence[start:end]
         if len(clause.split()) > 2 and not _HYPOTHETICAL.search(clause):
             yield ActionStatement(
-                clause.strip(), offset + start + len(clause) - len(clause.lstrip()), offset + start + len(clause.rstrip()),
+                clause.strip(), offset + start + len(clause) - len(clause.lstrip()), offset + start + len(clause.rstrip()),  # noqa: E501
                 "", frozenset(), clause, clause, is_report=True,
             )  # fmt: skip
         start = match.end() if match else end

@@ -213,7 +213,13 @@ def _word(match: re.Match[str], text: str) -> Iterator[Value]:
         yield Value("number", raw, word, start, frozenset(), _forms(raw, following[1] if following else ""))
     elif low in WEEKDAYS and (len(low) > 3 or word[0].isupper()):
         yield Value("weekday", WEEKDAYS[low], word, start)
-    elif word[0].isupper() and len(word) > 2 and word[1:].islower() and word not in NOT_NAMES and low not in MONTHS:
-        if not is_stop(low):
-            first = bool(_SENTENCE_END.search(text[max(0, start - 6) : start])) or not text[:start].strip(" -*•>#\n")
-            yield Value("name", low.split("'")[0].split("’")[0], word, start, vague=first)
+    elif _is_name(word):
+        first = bool(_SENTENCE_END.search(text[max(0, start - 6) : start])) or (
+            start <= 6 and not text[:start].strip(" -*•>#\n")
+        )
+        yield Value("name", low.split("'")[0].split("’")[0], word, start, vague=first)
+
+
+def _is_name(word: str) -> bool:
+    is_capitalised = word[0].isupper() and len(word) > 2 and word[1:].islower()
+    return is_capitalised and word not in NOT_NAMES and word.lower() not in MONTHS and not is_stop(word.lower())
