@@ -277,6 +277,8 @@ class _Conversation:
     calls: dict[str, str] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """By the name of a tool, the number of its next result."""
 
 
 def from_events(events: Sequence[TranscriptEvent]) -> ParsedTrace:
@@ -320,16 +322,18 @@ def _add_call(conversation: _Conversation, name: str, arguments: str, identity: 
 
 def _add_result(conversation: _Conversation, event: TranscriptEvent) -> None:
     label = event.name or conversation.calls.get(event.id) or "tool"
-    number = 1
+    number = conversation.numbers.get(label, 1)
     while (place := label if number == 1 else f"{label}-{number}") in conversation.sources:
         number += 1
+    conversation.numbers[label] = number + 1
     conversation.sources[place] = event.text
     if event.id not in conversation.places:
         conversation.places[event.id] = [f"{CALL}{label}"]
         conversation.messages.append(conversation.places[event.id])
     # Appended to its call, so that the independent executor sees the result.
     step = conversation.places[event.id]
-    step[0] = f"{step[0]}{RETURNED}{event.text[:_STEP_CHARS]}"
+    if len(step[0]) <= MAX_STEP:  # a longer one is refused anyway
+        step[0] = f"{step[0]}{RETURNED}{event.text[:_STEP_CHARS]}"
     conversation.last = ""
 
 
