@@ -118,3 +118,8 @@ async def test_more_scores_give_an_interval_of_their_mean() -> None:
 async def test_nonsense_is_a_failure_of_its_claim_alone() -> None:
     estimates = await DirectVerifier(ScriptedGenerator(["?", BackendDown("gone"), "0.5"])).estimate([QUERY] * 3)
     assert [e.error is None for e in estimates] == [False, False, True]
+
+
+def test_an_endless_reply_is_no_score() -> None:
+    assert parse_score("." * 20_000 + " 0.9") is None
+    assert parse_score("0.9 " + "because " * 20_000) is None

@@ -21,6 +21,7 @@ STEP = 0.1
 MIN_SHARE = 0.5
 """Minimum share of replies with a score; below it, the model did not answer the question."""
 _MAX_TOKENS = 96  # a number, a label and a reason of at most 15 words
+_MAX_REPLY_CHARS = 4000  # far more than the tokens asked for; a server that sends more does not answer
 _TEMPERATURE = 1.0  # samples the model's own distribution
 
 _NUMBER = (
@@ -69,6 +70,8 @@ def parse_score(text: str) -> Score | None:
     >>> [parse_score(t) for t in ("not 0.9", "0.1 or 0.9", "1.0 CONTRADICTED", "It isn't 100% supported")]
     [None, None, None, None]
     """
+    if len(text) > _MAX_REPLY_CHARS:
+        return None
     match = _LEADING.match(text) or _LABELLED.search(text) or _only_number(text)
     support = _value(match) if match else None
     if match is None or support is None:
