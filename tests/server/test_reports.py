@@ -66,6 +66,8 @@ def test_the_pending_reports_are_limited_by_size(database: Database, monkeypatch
     monkeypatch.setattr(reports, "_MAX_PENDING_CHARS", 100)
     writer = ReportWriter(lambda: database, keep_days=30)
     assert writer.put(CheckRecord(report(), (Source("S0", "x" * 200),))) == ""
+    assert writer.put(CheckRecord(report(), question="x" * 200)) == ""
+    assert writer.put(CheckRecord(report(), history=({"role": "user", "content": "x" * 200},))) == ""
     writer.close()
 
 

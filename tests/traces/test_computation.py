@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.growth import assert_linear
 
 from groundwire.traces.computation import check_calendar, computed, derivable, is_given, without_lead_in
 
@@ -73,3 +74,8 @@ def test_what_is_given_is_told_by_its_lead_in() -> None:
     assert is_given("Let x be 5.")
     assert not is_given("So the box has 5 balls.")
     assert not is_given("Let me check the box.")
+
+
+@pytest.mark.parametrize("piece", ["9", "(", "x+", "x + ", "9,999"])
+def test_long_expressions_are_read_in_linear_time(piece: str) -> None:
+    assert_linear(lambda text: computed([], [text]), lambda length: (piece * length)[:length], 2000)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.growth import assert_linear
 
 from groundwire.errors import InputError
 from groundwire.traces.steps import ParsedTrace, as_steps, read_trace
@@ -163,3 +164,32 @@ json_values = st.recursive(
 def test_any_json_is_a_trace_or_refused(data: Any) -> None:
     with suppress(InputError):
         assert as_steps(read(data).steps)
+
+
+def test_many_results_of_one_tool_are_read_in_linear_time() -> None:
+    def conversation(calls: int) -> str:
+        return json.dumps(
+            [
+                message
+                for number in range(calls)
+                for message in (
+                    {
+                        "role": "assistant",
+                        "tool_calls": [{"id": str(number), "function": {"name": "f", "arguments": "{}"}}],
+                    },
+                    {"role": "tool", "tool_call_id": str(number), "content": "5"},
+                )
+            ]
+        )
+
+    assert_linear(read_trace, conversation, 600)
+    assert list(read_trace(conversation(3)).sources) == ["f", "f-2", "f-3"]
+
+
+def test_many_results_of_one_call_are_no_endless_step() -> None:
+    """They are refused as a step that is too long, without the copying that joining all of them would take."""
+    results = [{"role": "tool", "tool_call_id": "1", "name": "f", "content": "5" * 2000} for _ in range(200)]
+    trace = read_trace(json.dumps(results))
+    assert sum(map(len, trace.steps)) < 100_000
+    with pytest.raises(InputError, match="step 1 has"):
+        as_steps(trace.steps)

@@ -108,3 +108,8 @@ async def test_more_scores_are_sampled_and_those_without_a_number_left_out() -> 
     generator = ScriptedGenerator(["0.4", "0.6", "what?", "0.5"])
     assert [one.support for one in await scores(generator, QUERY, 4)] == [0.4, 0.6, 0.5]
     assert generator.calls[0].temperature > 0
+
+
+def test_an_endless_reply_is_no_score() -> None:
+    assert parse_score("." * 20_000 + " 0.9") is None
+    assert parse_score("0.9 " + "because " * 20_000) is None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
@@ -55,7 +55,7 @@ _REPORT_CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'n
 _log = logging.getLogger("groundwire.server")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckRecord:
     """A report and its input, as it is stored. `owner` is the API key; `kind` overrides check or audit."""
 
@@ -68,10 +68,15 @@ class CheckRecord:
     id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     created: float = field(default_factory=time.time)
 
-    @property
+    @cached_property
     def size(self) -> int:
-        answer = len(self.report.response) if isinstance(self.report, HallucinationReport) else 0
-        return answer + sum(len(source.text) for source in self.sources)
+        """Characters, in whichever field they are: what waits to be written is limited by them."""
+        if isinstance(self.report, HallucinationReport):
+            texts = [self.report.response]
+        else:
+            texts = [step.step.text for step in self.report.steps]
+        turns = (turn if isinstance(turn, str) else str(turn) for turn in self.history)
+        return sum(map(len, (*texts, self.question, *turns, *(source.text for source in self.sources))))
 
     def row(self) -> StoredReport | None:
         """None if it cannot be serialised, such as a history that is nested too deeply."""

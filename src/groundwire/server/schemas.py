@@ -47,6 +47,11 @@ class MessageIn(BaseModel):
     content: Text | list[Any] | None = None
     text: Text | None = None
 
+    @property
+    def size(self) -> int:
+        content = self.content if isinstance(self.content, str) else str(self.content or "")
+        return len(content) + len(self.text or "")
+
 
 SourceTexts = dict[str, Text] | list[Text | PassageIn]
 
@@ -63,6 +68,10 @@ class WithHistory(RequestBase):
     def turns(self) -> list[dict[str, Any] | str]:
         """The conversation as the engine takes it."""
         return [turn if isinstance(turn, str) else turn.model_dump(exclude_none=True) for turn in self.history]
+
+    @property
+    def history_size(self) -> int:
+        return sum(len(turn) if isinstance(turn, str) else turn.size for turn in self.history)
 
 
 class WithSources(RequestBase):
@@ -88,8 +97,8 @@ class WithSources(RequestBase):
 
     @property
     def size(self) -> int:
-        """Number of characters to read."""
-        return sum(len(source.text) for source in self.parsed_sources)
+        """Number of characters to read, in whichever field they are: it is what the request may cost."""
+        return sum(len(source.id) + len(source.text) for source in self.parsed_sources)
 
 
 class WithAnswer(WithSources, WithHistory):
@@ -111,7 +120,7 @@ class WithAnswer(WithSources, WithHistory):
 
     @property
     def size(self) -> int:
-        return len(self.text) + super().size
+        return len(self.text) + self.history_size + super().size
 
 
 class CheckRequest(WithAnswer):
@@ -129,6 +138,10 @@ class CheckRequest(WithAnswer):
     shares: Flag = Field(
         default=False, description="Measure what each source adds to claims with evidence from several; see `shares`."
     )
+
+    @property
+    def size(self) -> int:
+        return len(self.question) + super().size
 
 
 class DetectRequest(WithAnswer):
@@ -164,6 +177,11 @@ class VerifyRequest(WithSources):
     def parsed_sources(self) -> tuple[Source, ...]:
         return super().parsed_sources if self.evidence is None else as_sources(self.evidence)
 
+    @property
+    def size(self) -> int:
+        claims = (self.claim or "", self.text or "", self.question, *(self.claims or ()))
+        return sum(map(len, claims)) + super().size
+
 
 class TraceStepIn(RequestBase):
     """One step of a reasoning trace and the ids it cites: sources or earlier steps."""
@@ -197,6 +215,11 @@ class AuditRequestIn(WithSources):
         if (self.steps is None) == (self.trace is None):
             raise ValueError("give 'steps' or 'trace'")
         return self
+
+    @property
+    def size(self) -> int:
+        texts = (self.trace or "", self.question, self.answer, *map(str, self.steps or ()))
+        return sum(map(len, texts)) + super().size
 
 
 class FactRequest(WithSources):

@@ -208,10 +208,13 @@ def is_given(text: str) -> bool:
 # Equations: "X = 5", "Y = X + 3", "2x + 3 = 11".
 
 _NAME = r"[A-Za-z](?:_?\d{1,2})?"
-_FIGURE = r"[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
-_FACTOR = rf"\(*(?:{_FIGURE}(?:\(*-?(?:{_FIGURE}|{_NAME}\b))?|{_NAME}\b)\)*"
-_EXPRESSION = rf"-?\s?{_FACTOR}(?:\s*[-+*/×÷·−^]\s*-?{_FACTOR})*"
-_EQUATION = re.compile(rf"(?<![\w.^=<>≤≥])({_EXPRESSION}(?:\s*=\s*{_EXPRESSION})+)(?![\w^]|\s*[-+*/×÷·−^%(])")
+# Possessive: a run of digits is one figure, not each way to cut it into two, which took quadratic time.
+_FIGURE = r"[$€£]?(?:\d{1,3}(?:,\d{3})++(?!\d)|\d++)(?:\.\d++)?"
+_FACTOR = rf"\({{0,9}}+(?:{_FIGURE}(?:\({{0,9}}+-?(?:{_FIGURE}|{_NAME}\b))?|{_NAME}\b)\)*+"
+_EXPRESSION = rf"-?\s?{_FACTOR}(?:\s*[-+*/×÷·−^]\s*-?{_FACTOR})*+"
+# Not within an expression: its beginning has been tried, and its end alone would say something else.
+_WITHIN = r"(?<![\w)][-+*/×÷·−])(?<![\w)] [-+*/×÷·−^])(?<![\w)] [-+*/×÷·−^] )"
+_EQUATION = re.compile(rf"(?<![\w.^=<>≤≥]){_WITHIN}({_EXPRESSION}(?:\s*=\s*{_EXPRESSION})+)(?![\w^]|\s*[-+*/×÷·−^%(])")
 _WORDS_TO_SIGNS = (
     (re.compile(r"\s+plus\s+", re.I), " + "),
     (re.compile(r"\s+minus\s+", re.I), " - "),

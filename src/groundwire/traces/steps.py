@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count
+from itertools import chain
 from typing import Any
 
 from groundwire.actions.transcript import TranscriptEvent, is_message, ledger_of, read_events, span_events, spans_of
@@ -230,6 +230,7 @@ def from_events(events: Sequence[TranscriptEvent]) -> ParsedTrace:
     names: dict[str, str] = {}  # of the called functions, by call id
     calls: dict[str, list[str]] = {}
     sources: dict[str, str] = {}
+    numbers: dict[str, int] = {}  # of a tool's next result, by the tool's name
     for event in events:
         if event.kind == "user":
             question, messages, last = event.text, [], ""
@@ -243,13 +244,17 @@ def from_events(events: Sequence[TranscriptEvent]) -> ParsedTrace:
             last = ""
         elif event.kind == "result" and event.text:
             label = event.name or names.get(event.id) or "tool"
-            numbered = (f"{label}-{number}" for number in count(2))
-            sources[next(name for name in chain([label], numbered) if name not in sources)] = event.text
+            number = numbers.get(label, 1)
+            while (place := label if number == 1 else f"{label}-{number}") in sources:
+                number += 1
+            numbers[label] = number + 1
+            sources[place] = event.text
             if event.id not in calls:
                 calls[event.id] = [f"{CALL}{label}"]
                 messages.append(calls[event.id])
             # Appended to its call, so that the independent executor sees the result.
-            calls[event.id][0] += f"{RETURNED}{event.text[:_STEP_CHARS]}"
+            if len(calls[event.id][0]) <= MAX_STEP:  # a longer one is refused anyway
+                calls[event.id][0] += f"{RETURNED}{event.text[:_STEP_CHARS]}"
             last = ""
     steps, answer = list(chain.from_iterable(messages)), ""
     if last:

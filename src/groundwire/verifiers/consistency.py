@@ -33,6 +33,7 @@ _SAME = 0.8  # from here on the claim is fully supported
 _LOST = 0.3  # up to here it is not supported at all; in between support is linear
 _ON_TOPIC = 0.3  # with fewer shared words the reply is not a restatement of the claim
 _MAX_TOKENS = 128  # of a restatement: one sentence
+_MAX_REPLY_CHARS = 4000  # far more than the tokens asked for; a server that sends more does not answer
 
 _NUMBER = (
     r"(?P<value>\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?!\w|[.,]\d)"
@@ -80,6 +81,8 @@ def parse_score(text: str) -> Score | None:
     >>> [parse_score(t) for t in ("not 0.9", "0.1 or 0.9", "1.0 CONTRADICTED", "It isn't 100% supported")]
     [None, None, None, None]
     """
+    if len(text) > _MAX_REPLY_CHARS:
+        return None
     match = _LEADING.match(text) or _LABELLED.search(text) or _only_number(text)
     support = _value(match) if match else None
     if match is None or support is None:

@@ -33,6 +33,7 @@ _LEAD = re.compile(
 # "It says so: YES", "The answer is YES", but not "the opposite of YES": there the word is only mentioned.
 _CAPITALS = re.compile(r"(?:[.:;!?\n–—]|\b[Aa]nswer\s+is\b)[\W_]*\b(?:YES|NO|UNSURE)\b")
 _ANSWERS = re.compile(r"(?<![^\W_])(yes|no|unsure)(?![^\W_]|['’]\w)", re.IGNORECASE)
+_MAX_REPLY_CHARS = 4000  # far more than the tokens asked for; a server that sends more does not answer
 _NUMBERED = re.compile(r"(?<!\d)(\d{1,3})\W{1,6}(YES|NO|UNSURE)\b", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|non|never|neither|nor|cannot|hardly|wrong|false|incorrect)\b|n['’]t\b", re.IGNORECASE)
 # "YES?", "YES is wrong", "YES, but not all of it": the word is questioned, discussed or qualified.
@@ -58,6 +59,8 @@ def parse_answer(text: str) -> LogprobAnswer | None:
     >>> [parse_answer(text) for text in ("Not YES", "YES NO", "I cannot say YES", "YES is wrong")]
     [None, None, None, None]
     """
+    if len(text) > _MAX_REPLY_CHARS:
+        return None
     found = _LEAD.match(text) or _CAPITALS.search(text)
     answers = [answer.lower() for answer in _ANSWERS.findall(text)]
     if not found or len(set(answers)) != 1:

@@ -105,12 +105,11 @@ async def audit(body: AuditRequestIn, request: Request, service: ServiceDep) -> 
     Each step is judged by the sources it cites and by earlier supported steps; then the answer is derived
     again from the question and the steps alone. The response is the object of `groundwire audit --json`.
     """
-    trace, sources = _parse_trace(body)
+    trace, sources = await asyncio.to_thread(_parse_trace, body)  # long ones would keep the loop from others
     question, answer = body.question or trace.question, body.answer or trace.answer
     engine = service.engine_for("trace")
-    size = body.size + len(body.trace or "") + sum(len(str(step)) for step in body.steps or ())
     found = await service.work(
-        lambda: audit_trace(engine, trace.steps, question, sources, answer, ledger=trace.ledger), size
+        lambda: audit_trace(engine, trace.steps, question, sources, answer, ledger=trace.ledger), body.size
     )
     report_id = store_report(service, found, request, sources=sources, question=question)
     return raw_json_response(audit_json(found), headers={REPORT_HEADER: report_id} if report_id else None)
@@ -134,7 +133,7 @@ async def estimate(body: EstimateRequest, service: ServiceDep) -> Response:
     backend `external`.
     """
     query = Query(body.claim, body.context, body.question)
-    (found,) = await _estimated([query], service, len(body.context))
+    (found,) = await _estimated([query], service, len(body.claim) + len(body.context) + len(body.question))
     return json_response(_estimate_object(found))
 
 
@@ -145,7 +144,7 @@ async def estimate_batch(body: EstimatesRequest, service: ServiceDep) -> Respons
     One estimate per claim, in order; a failed one has an `error`.
     """
     queries = [Query(claim, body.context, body.question) for claim in body.claims]
-    found = await _estimated(queries, service, len(body.context) + sum(map(len, body.claims)))
+    found = await _estimated(queries, service, sum(map(len, (body.context, body.question, *body.claims))))
     return json_response({"estimates": [_estimate_object(one) for one in found]})
 
 
