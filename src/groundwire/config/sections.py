@@ -49,11 +49,21 @@ def seconds(value: object) -> object:
     return value
 
 
+def separated(value: object) -> object:
+    """Split a list as an option gives it.
+
+    >>> separated("entailment, neutral"), separated(["entailment"])
+    (('entailment', 'neutral'), ['entailment'])
+    """
+    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+
+
 Duration = Annotated[float, BeforeValidator(seconds), Field(ge=0, allow_inf_nan=False)]
 Timeout = Annotated[float, BeforeValidator(seconds), Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Bits = Annotated[float, Field(allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0.0, le=10.0, allow_inf_nan=False)]
+Names = Annotated[tuple[str, ...], BeforeValidator(separated)]
 
 
 class Section(BaseModel):
@@ -177,7 +187,7 @@ class ModelConfig(Section):
 
     path: str | None = None
     kind: Literal["nli", "score", "tokens"] | None = None
-    labels: tuple[str, ...] = ()
+    labels: Names = ()
     template: str = "{premise}"
     max_tokens: int | None = Field(default=None, ge=16)
 
