@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.traces.steps import ParsedTrace, as_steps, read_trace
+from groundwire.traces.steps import ParsedTrace, as_steps, parse_text, read_trace
 
 CALL = "Let me call search with"
 
@@ -163,3 +163,11 @@ json_values = st.recursive(
 def test_any_json_is_a_trace_or_refused(data: Any) -> None:
     with suppress(InputError):
         assert as_steps(read(data).steps)
+
+
+def test_given_behind_the_question_is_context_and_no_part_of_the_question() -> None:
+    parsed = parse_text("Question: How many litres are left?\nGiven: the tank holds 240 litres.\n1. 240 / 2 = 120.")
+    assert parsed.question == "How many litres are left?"
+    assert parsed.steps == ("Given: the tank holds 240 litres.", "240 / 2 = 120.")
+    loose = parse_text("Question: How many are left?\nGiven: the tank holds 240.\nHalf is used.\nSo 120 are left.")
+    assert loose.steps == ("Given: the tank holds 240.", "Half is used.", "So 120 are left.")

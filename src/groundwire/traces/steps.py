@@ -20,6 +20,7 @@ from groundwire.reports.parse import read_graph
 from groundwire.retrieval.cite import resolve
 from groundwire.text.lexicon import expressions
 from groundwire.text.sentences import sentences
+from groundwire.traces.computation import is_given
 from groundwire.types import ActionLedger, EdgeLabel, NodeKind, Source, Step, TraceGraph
 
 _ITEM, _LABEL, _CLAUSE_START, _MENTION, _STEP_NAME = expressions("traces", "item label clause_start mention step_name")
@@ -40,6 +41,7 @@ class _TextDraft:
     """Lines by the part of the trace they belong to."""
 
     steps: list[list[str]] = field(default_factory=list)
+    given: list[str] = field(default_factory=list)
     question: list[str] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
     loose: list[str] = field(default_factory=list)
@@ -50,6 +52,8 @@ def parse_text(text: str) -> ParsedText:
 
     >>> parse_text("Q: none\\n1. It is red.\\n2. Red is warm.\\nAnswer: warm")
     ParsedText(steps=('It is red.', 'Red is warm.'), question='', answer='warm')
+    >>> parse_text("Question: Is it warm?\\nGiven: it is red.\\n1. Red is warm.").steps
+    ('Given: it is red.', 'Red is warm.')
     >>> parse_text("It is red. So it is warm.").steps
     ('It is red.', 'So it is warm.')
     """
@@ -60,7 +64,7 @@ def parse_text(text: str) -> ParsedText:
     steps = [_joined(one) for one in draft.steps]
     if not steps:
         steps = _apart(draft.loose)
-    nonempty = tuple(step for step in steps if step)
+    nonempty = tuple(step for step in (*(_joined([line]) for line in draft.given), *steps) if step)
     return ParsedText(nonempty, _joined(draft.question), _joined(draft.answer))
 
 
@@ -69,6 +73,10 @@ def _place(line: str, draft: _TextDraft, here: list[str]) -> list[str]:
     if label:
         here = draft.question if label["label"].lower() in _QUESTION_LABELS else draft.answer
         here.append(line[label.end() :])
+    elif here is draft.question and is_given(line):
+        # "Given: …" behind the question is a step of its own, which states context.
+        draft.given.append(line)
+        here = draft.loose
     elif item:
         # "First, …" begins a sentence, so the word is kept.
         begin = 0 if _CLAUSE_START.match(line) else item.end()

@@ -63,7 +63,7 @@ def apply_response_threshold(verdicts: Sequence[ClaimVerification], threshold: f
 
 
 def _cleared(verdict: ClaimVerification, threshold: float) -> ClaimVerification:
-    reason = f"{verdict.reason} (within the risk_threshold of {threshold:g})"
+    reason = f"{verdict.reason} (not flagged: the answer's risk is within the risk_threshold of {threshold:g})"
     return replace(verdict, is_flagged=False, reason=reason, spans=())
 
 

@@ -19,7 +19,7 @@ from groundwire.server.middleware.timeout import (
 
 _REQUEST_HEADERS = (
     "authorization", "content-type", "x-request-id", "x-groundwire-key", "x-groundwire-store",
-    "x-groundwire-share", "x-groundwire", "x-groundwire-event", "x-groundwire-upstream",
+    "x-groundwire-share", "x-groundwire", "x-groundwire-mode", "x-groundwire-event", "x-groundwire-upstream",
     "openai-organization", "openai-project",
     # what the OpenAI SDK for browsers sends through the proxy
     *(f"x-stainless-{name}" for name in (
