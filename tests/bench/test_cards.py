@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from groundwire.bench.cards import (
     CardClaim,
     card_claims,
+    caught_at,
     claim_figures,
     measure,
     pair_figures,
@@ -99,7 +100,13 @@ async def test_all_figures_come_from_one_run() -> None:
     assert figures.claims == 33
     assert figures.pairs == 1
     assert figures.clean_answers == 11
+    assert figures.overlap_wrong_flagged is None  # there are no wrong answers
     assert figures.padded > 0
+
+
+@pytest.mark.parametrize(("false_alarms", "caught"), [(0, 1 / 3), (1, 2 / 3), (2, 1.0), (3, 1.0)])
+def test_word_overlap_is_measured_with_as_many_false_alarms(false_alarms: int, caught: float) -> None:
+    assert caught_at([0.1, 0.2, 0.5], [0.15, 0.3, 0.6], false_alarms) == pytest.approx(caught)
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ class CardFigures:
     clean_left_alone: float | None
     wrong_answers: int
     wrong_flagged: float | None
+    overlap_wrong_flagged: float | None
     padded: int
     padding_moved: float | None
     padding_flips: float | None
@@ -155,21 +156,36 @@ def pair_figures(claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerificati
 
 
 async def answer_figures(engine: Groundwire, cards: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Clean answers left alone, and answers with errors flagged."""
+    """Clean answers left alone, and answers with errors flagged; beside them, word overlap's share of the latter."""
     clean: list[bool] = []
     wrong: list[bool] = []
+    overlap: tuple[list[float], list[float]] = [], []
     for card in cards:
         for answer in (card.get("answer"), *card.get("answers", [])):
             if answer:
                 report = await engine.check(answer["text"], card["source"], question=card.get("question", ""))
                 (wrong if answer["errors"] else clean).append(bool(report.flagged))
+                overlap[bool(answer["errors"])].append(word_overlap(card["source"], answer["text"]))
     left = _share([not flag for flag in clean])
     return {
         "clean_answers": len(clean),
         "clean_left_alone": left,
         "wrong_answers": len(wrong),
         "wrong_flagged": _share(wrong),
+        "overlap_wrong_flagged": caught_at(*overlap, sum(clean)),
     }
+
+
+def caught_at(clean: Sequence[float], wrong: Sequence[float], false_alarms: int) -> float | None:
+    """The share of wrong answers over a threshold that is exceeded by this many clean ones.
+
+    >>> caught_at([0.1, 0.2, 0.5], [0.15, 0.3, 0.6], 1)
+    0.6666666666666666
+    """
+    if false_alarms >= len(clean):
+        return _share([True for _ in wrong])
+    threshold = sorted(clean, reverse=True)[false_alarms]
+    return _share([risk > threshold for risk in wrong])
 
 
 async def padding_figures(
@@ -319,6 +335,7 @@ def _table(figures: CardFigures) -> Table:
         ("twins: both flags right", figures.pairs_both_right, ""),
         ("clean answers left alone", figures.clean_left_alone, f"{figures.clean_answers} answers"),
         ("wrong answers flagged", figures.wrong_flagged, f"{figures.wrong_answers} answers"),
+        ("  by word overlap, with as many false alarms", figures.overlap_wrong_flagged, ""),
         (f"padding: risk moves by more than {MOVED}", figures.padding_moved, f"{figures.padded} claims"),
         ("padding: flag changes", figures.padding_flips, ""),
     )
