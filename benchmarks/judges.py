@@ -2,12 +2,14 @@
 
 Measures ways to ask the same model about the same claims (contrast cards, see `groundwire bench cards`):
 
+    single     every claim in a request of its own, with the evidence selected for it, p0 where it counts
     alone      every claim and every probability in a request of its own, with the whole context
     shared     the backend as it is: selected evidence, shared requests, p0 where it counts
     cascade    the embedded verifier first, the model for what is in doubt
     local      the embedded verifier by itself, which costs no request
 
-and prints requests and prompt tokens per claim, both error rates, and how many verdicts agree with `alone`.
+and prints requests and prompt tokens per claim, both error rates, accuracy, how many verdicts agree with those
+of the first way named, and the claims that only one of the two gets right, with McNemar's exact test.
 The server is the one of the configuration (`OPENAI_BASE_URL`), or with `--local-llm` the model of the [llm]
 extra, a small one: it shows what requests cost, not how well a judge judges.
 """
@@ -18,7 +20,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +28,22 @@ from groundwire.bench.cards import read_cards
 from groundwire.config import BackendName, Config
 from groundwire.engine import Groundwire
 from groundwire.llm.base import Completion, track_usage
+from groundwire.reports.batch import mcnemar
 from groundwire.types import Claim, ClaimVerification, Status
 
 CITED = "S0"
+TIMEOUT = 3600  # seconds: a slow machine must not change the verdicts
 ALONE: dict[str, Any] = {"claims_per_request": 1, "evidence_tokens": 6000}
-WAYS = ("alone", "shared", "cascade", "local")
+SINGLE: dict[str, Any] = {"claims_per_request": 1}
+WAYS = ("single", "shared", "cascade", "local", "alone")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeFigures:
-    """One way of asking: costs per claim, error rates (None without such claims), agreement of verdicts."""
+    """One way of asking: costs per claim, error rates (None without such claims), and beside the first way.
+
+    `gained` and `lost` count the claims that this way alone, or the first way alone, judges right.
+    """
 
     way: str
     claims: int
@@ -44,7 +52,11 @@ class JudgeFigures:
     supported_flagged: float | None
     unsupported_passed: float | None
     unchecked: int
+    accuracy: float | None = None
     agree: float | None = None
+    gained: int = 0
+    lost: int = 0
+    p_value: float = 1.0
 
 
 @dataclass(slots=True)
@@ -59,14 +71,16 @@ class UsageCount:
 
 def settings(way: str, local_llm: bool) -> tuple[Config, BackendName]:
     """The configuration of one way of asking; nothing is read from or written to a cache."""
-    given: dict[str, Any] = {"store.cache_path": "", "hallucination.timeout": 300}
+    given: dict[str, Any] = {"store.cache_path": "", "hallucination.timeout": TIMEOUT}
     judge: BackendName = "openai"
     if local_llm:
         judge, given["generator.provider"] = "self", "llm"
     if way == "alone":
         given |= {"bits": True, **{f"openai.{key}": value for key, value in ALONE.items()}}
+    if way == "single":
+        given |= {f"openai.{key}": value for key, value in SINGLE.items()}
     given["cascade.llm"] = judge
-    backend: BackendName = judge if way in ("alone", "shared") else way
+    backend: BackendName = way if way in ("cascade", "local") else judge
     return Config.load(overrides=given), backend
 
 
@@ -102,7 +116,26 @@ def figures(
         _share([flagged for flagged, good in checked if good]),
         _share([not flagged for flagged, good in checked if not good]),
         len(verdicts) - len(checked),
+        _share([flagged is not good for flagged, good in checked]),
     )
+
+
+def beside(
+    row: JudgeFigures,
+    verdicts: Sequence[ClaimVerification],
+    first: Sequence[ClaimVerification],
+    supported: Sequence[bool],
+) -> JudgeFigures:
+    """The figures with those that compare a way with the first one, over the claims that both checked."""
+    both = [
+        (own.is_flagged, other.is_flagged, good)
+        for own, other, good in zip(verdicts, first, supported, strict=True)
+        if Status.UNCHECKED not in (own.status, other.status)
+    ]
+    differ = [own is not good for own, other, good in both if own is not other]
+    gained, lost = sum(differ), len(differ) - sum(differ)
+    same = _share([own is other for own, other, _ in both])
+    return replace(row, agree=same, gained=gained, lost=lost, p_value=mcnemar(gained, lost))
 
 
 def _share(values: Sequence[bool]) -> float | None:
@@ -121,11 +154,8 @@ async def measure(
         async with Groundwire(config, backend=backend) as engine:
             with track_usage(used):
                 verdicts = await judged(engine, cards, per_card, cited)
-        row = figures(way, verdicts, supported, used)
         first = first or verdicts
-        pairs = zip(verdicts, first, strict=True)
-        same = [a.is_flagged == b.is_flagged for a, b in pairs if Status.UNCHECKED not in (a.status, b.status)]
-        rows.append(JudgeFigures(**{**asdict(row), "agree": _share(same)}))
+        rows.append(beside(figures(way, verdicts, supported, used), verdicts, first, supported))
         print(line(rows[-1]), flush=True)
     return rows
 
@@ -138,7 +168,8 @@ def line(row: JudgeFigures) -> str:
         f"{row.way:8} {row.requests_per_claim:5.2f} requests and {row.tokens_per_claim:5.0f} prompt tokens a "
         f"claim, flagged {percent(row.supported_flagged)} of the supported, passed "
         f"{percent(row.unsupported_passed)} of the others, {row.unchecked} of {row.claims} unchecked, "
-        f"agrees {percent(row.agree)}"
+        f"accuracy {percent(row.accuracy)}, agrees {percent(row.agree)}, "
+        f"{row.gained} gained and {row.lost} lost (p = {row.p_value:.2g})"
     )
 
 

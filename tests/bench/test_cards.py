@@ -6,16 +6,20 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from groundwire.bench.cards import (
     CardClaim,
     card_claims,
+    caught_at,
     claim_figures,
     measure,
     pair_figures,
     read_cards,
+    sure_range,
     word_overlap,
 )
+from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
@@ -96,7 +100,13 @@ async def test_all_figures_come_from_one_run() -> None:
     assert figures["claims"] == 33
     assert figures["pairs"] == 1
     assert figures["clean_answers"] == 11
+    assert figures["overlap_wrong_flagged"] is None  # there are no wrong answers
     assert figures["padded"] > 0
+
+
+@pytest.mark.parametrize(("false_alarms", "caught"), [(0, 1 / 3), (1, 2 / 3), (2, 1.0), (3, 1.0)])
+def test_word_overlap_is_measured_with_as_many_false_alarms(false_alarms: int, caught: float) -> None:
+    assert caught_at([0.1, 0.2, 0.5], [0.15, 0.3, 0.6], false_alarms) == pytest.approx(caught)
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
@@ -111,3 +121,30 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     path.write_text("\n", encoding="utf-8")
     with pytest.raises(InputError, match="no cards"):
         read_cards(path)
+
+
+def test_beyond_the_derived_thresholds_nine_of_ten_claims_are_right() -> None:
+    p_yes = [n / 100 for n in range(100)]
+    supported = [n >= 50 if n % 5 else n < 50 for n in range(100)]  # a fifth is judged wrong, save at the ends
+    supported = [n > 50 if n < 30 or n > 80 else good for n, good in enumerate(supported)]
+    found = sure_range(p_yes, supported)
+    assert found.below_right is not None
+    assert found.above_right is not None
+    assert min(found.below_right, found.above_right) >= 0.9
+    below = [not good for p, good in zip(p_yes, supported, strict=True) if p <= found.low]
+    assert (len(below), sum(below) / len(below)) == (found.below, found.below_right)
+    assert 0.29 <= found.low < found.high <= 0.81
+
+
+def test_where_too_few_claims_are_right_everything_is_left_to_the_language_model() -> None:
+    found = sure_range([n / 100 for n in range(100)], [bool(n % 2) for n in range(100)])
+    assert (found.low, found.high, found.below, found.above) == (0.0, 1.0, 0, 0)
+
+
+def test_the_thresholds_of_the_cascade_are_printed_for_ones_own_claims(tmp_path: Path) -> None:
+    path, out = tmp_path / "cards.jsonl", tmp_path / "range.json"
+    path.write_text(json.dumps(CARD) + "\n", encoding="utf-8")
+    found = CliRunner().invoke(main.app, ["bench", "cascade", str(path), "--json", str(out)])
+    assert found.exit_code == 0, found.output
+    assert "cascade.low: 0.00  0 of 3 claims beyond it, too few" in found.output
+    assert json.loads(out.read_text())["claims"] == 3

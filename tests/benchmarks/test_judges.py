@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from benchmarks.judges import UsageCount, figures, judged, line, settings
+from benchmarks.judges import UsageCount, beside, figures, judged, line, settings
 from tests.loopback import Loopback, chat
 
 from groundwire.engine import Groundwire
@@ -46,3 +47,14 @@ def test_what_could_not_be_checked_is_neither_right_nor_wrong() -> None:
     assert (found.supported_flagged, found.unsupported_passed, found.unchecked) == (None, 1.0, 1)
     assert (found.requests_per_claim, found.tokens_per_claim) == (1.5, 30)
     assert "passed 100 % of the others, 1 of 2 unchecked" in line(found)
+
+
+def test_ways_are_compared_by_the_claims_that_only_one_of_them_gets_right() -> None:
+    claim = Claim("c", "It is red.", 0, 10)
+    passed = unmeasured(claim, Status.ENTAILED, None, "", "fake")
+    caught = replace(unmeasured(claim, Status.CONTRADICTED, None, "", "fake"), is_flagged=True)
+    own, first = [passed, caught, caught, unchecked(claim, "timeout")], [caught, caught, passed, passed]
+    supported = [True, False, False, True]
+    found = beside(figures("shared", own, supported, UsageCount()), own, first, supported)
+    assert (found.accuracy, found.gained, found.lost, found.p_value) == (1.0, 2, 0, 0.5)
+    assert found.agree == pytest.approx(1 / 3)

@@ -76,6 +76,12 @@ def test_options_are_parsed_strictly() -> None:
             parse_options([header], "observe")
 
 
+def test_the_mode_may_be_asked_for_by_the_name_of_the_answers_header() -> None:
+    assert parse_options([(b"x-groundwire-mode", b"block")], "observe").mode == "block"
+    with pytest.raises(InputError):
+        parse_options([(b"x-groundwire-mode", b"blok")], "observe")
+
+
 def test_own_headers_are_one_ascii_line() -> None:
     assert list(groundwire_headers({"reason": "zwei\r\nZeilen – é"})) == [(b"x-groundwire-reason", b"zwei Zeilen ? ?")]
 

@@ -415,3 +415,73 @@ async def test_a_conclusion_no_calculation_yields_is_flagged() -> None:
     told = ["Each crate holds 12 bottles.", "There are 4 crates."]
     assert not (await audit_trace(engine, [*told, right], context=context)).steps[2].verdict.is_flagged
     assert (await audit_trace(engine, [*told, wrong], context=context)).steps[2].verdict.is_flagged
+
+
+UNRELATED = [
+    (
+        "How many chairs are in the hall?",
+        [
+            "The hall has 12 rows of 8 chairs, 12 x 8 = 96.",
+            "The hall was restored in 1950 for a total of 3 million pounds.",
+        ],
+        "96",
+    ),
+    ("How many chairs are in the hall?", ["12 rows of 8 chairs: 12 x 8 = 96.", "The hall has 4 windows in all."], "96"),
+    (
+        "How long is the wall?",
+        ["6 parts of 15 metres: 6 x 15 = 90 metres.", "The wall is 2 metres high, so a ladder is needed."],
+        "90 metres",
+    ),
+    (
+        "How much does the trip cost?",
+        ["Two tickets cost 2 x 15 = 30 euros.", "The trip takes 4 hours, so we are back at 18:00."],
+        "30 euros",
+    ),
+    ("How old is Mia?", ["Mia is twice as old as Tom: 2 x 12 = 24.", "So together they are 36 years old."], "24"),
+    ("What is x?", ["2x = 14", "x = 7", "Therefore y = 3"], "7"),
+    ("Can Leo vote?", ["Voting requires 18 years.", "So Leo cannot vote.", "His sister is 20, so she can vote."], "No"),
+    (
+        "On which day does the course end?",
+        ["The course ends on 13 March 2025.", "Hence the exam is on 20 March 2025."],
+        "13 March 2025",
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "steps", "answer"), UNRELATED)
+async def test_an_answer_is_not_held_against_a_last_step_about_something_else(
+    question: str, steps: list[str], answer: str
+) -> None:
+    found = await audit_trace(faked(FakeVerifier()), steps, question, answer=answer)
+    assert found.post_hoc.reason.endswith(" says so")
+
+
+REVISED = [
+    (
+        "How many chairs are in the hall?",
+        ["12 rows of 8 chairs: 12 x 8 = 96.", "The last row lacks 6 chairs: 96 - 6 = 90."],
+        "96",
+    ),
+    (
+        "How much does the trip cost?",
+        ["Two tickets cost 2 x 15 = 30 euros.", "Parking adds 5 euros, so 30 + 5 = 35 euros."],
+        "30 euros",
+    ),
+    ("What is the capital of Atland?", ["The capital of Atland is Norby.", "So the answer is Velsund."], "Norby"),
+    ("Which team won the cup?", ["So Harlow won the cup.", "Linden therefore lost the cup."], "Linden"),
+]
+
+
+@pytest.mark.parametrize(("question", "steps", "answer"), REVISED)
+async def test_an_answer_that_a_later_step_revises_does_not_follow(
+    question: str, steps: list[str], answer: str
+) -> None:
+    found = await audit_trace(faked(FakeVerifier()), steps, question, answer=answer)
+    assert found.post_hoc.outcome is Derived.NO
+    assert "concludes otherwise" in found.post_hoc.reason
+
+
+async def test_a_step_that_names_the_answer_in_another_role_does_not_state_it() -> None:
+    steps = ["Thomas Telford designed the bridge.", "Amos Pratt collected the tolls on the bridge."]
+    found = await audit_trace(faked(FakeVerifier()), steps, "Who designed the bridge?", answer="Amos Pratt")
+    assert not found.post_hoc.reason.endswith(" says so")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.growth import assert_linear
 
 from groundwire.errors import InputError
-from groundwire.traces.steps import ParsedTrace, as_steps, read_trace
+from groundwire.traces.steps import ParsedTrace, as_steps, parse_text, read_trace
 
 CALL = "Let me call search with"
 
@@ -193,3 +193,11 @@ def test_many_results_of_one_call_are_no_endless_step() -> None:
     assert sum(map(len, trace.steps)) < 100_000
     with pytest.raises(InputError, match="step 1 has"):
         as_steps(trace.steps)
+
+
+def test_given_behind_the_question_is_context_and_no_part_of_the_question() -> None:
+    parsed = parse_text("Question: How many litres are left?\nGiven: the tank holds 240 litres.\n1. 240 / 2 = 120.")
+    assert parsed.question == "How many litres are left?"
+    assert parsed.steps == ("Given: the tank holds 240 litres.", "240 / 2 = 120.")
+    loose = parse_text("Question: How many are left?\nGiven: the tank holds 240.\nHalf is used.\nSo 120 are left.")
+    assert loose.steps == ("Given: the tank holds 240.", "Half is used.", "So 120 are left.")

@@ -40,7 +40,7 @@ def test_without_a_threshold_nothing_changes() -> None:
 def test_a_cleared_claim_keeps_its_finding_and_says_why_it_is_not_flagged() -> None:
     (cleared,) = apply_response_threshold([verdict(0.3)], 0.8)
     assert (cleared.status, cleared.is_flagged) == (Status.NOT_IN_CONTEXT, False)
-    assert cleared.reason.endswith("(within the risk_threshold of 0.8)")
+    assert cleared.reason.endswith("(not flagged: the answer's risk is within the risk_threshold of 0.8)")
 
 
 def test_where_the_judgement_flagged_none_the_riskiest_claim_is() -> None:

@@ -13,7 +13,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from typer.testing import CliRunner
 
+from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import ConfigError
@@ -97,11 +99,37 @@ async def test_labels_without_names_must_be_given(tmp_path: Path) -> None:
         "id2label": {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"},
     }
     path = pair_model(tmp_path / "m", {"tower": [0.0, 4.0, 0.0]}, [0.0, -6.0, 0.0], config)
-    with pytest.raises(ConfigError, match=r"set model\.labels"):
+    with pytest.raises(ConfigError, match=r"--labels contradiction,entailment,neutral"):
         ModelVerifier(path)
     labels = ("contradiction", "entailment", "neutral")
     (found,) = await ModelVerifier(path, labels=labels).estimate([SUPPORTED])
     assert found.p_yes > 0.7
+
+
+def test_a_folder_without_config_json_is_refused_until_its_labels_are_named(nli: Callable[..., str]) -> None:
+    order = ("contradiction", "entailment", "neutral")
+    path = nli(order)
+    Path(path, "config.json").unlink()
+    check = ["check", FACT, "-s", FACT, "--model", path]
+    refused = CliRunner().invoke(main.app, check)
+    assert isinstance(refused.exception, ConfigError)
+    assert "has no config.json" in str(refused.exception)
+    assert "--labels contradiction,entailment,neutral" in str(refused.exception)
+    read = CliRunner().invoke(main.app, [*check, "--labels", ",".join(order)])
+    assert read.exit_code == 0, read.output
+    assert "c1  supported" in read.output
+
+
+def test_labels_that_do_not_fit_the_model_are_refused(nli: Callable[..., str]) -> None:
+    with pytest.raises(ConfigError, match=r"has 3 classes, but 2 labels are named: entailment, neutral"):
+        ModelVerifier(nli(("entailment", "neutral", "contradiction")), labels=("entailment", "neutral"))
+
+
+async def test_a_single_score_needs_no_config_json(tmp_path: Path) -> None:
+    path = pair_model(tmp_path / "m", {"tower": [3.0]}, [-4.5], {})
+    (tmp_path / "m" / "config.json").unlink()
+    yes, silent = await ModelVerifier(path).estimate([SUPPORTED, SILENT])
+    assert (round(yes.p_yes, 1), round(silent.p_yes, 1)) == (0.8, 0.2)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ _FIGURE_NAMES = {
     "pairs_both_right": ("twins: both flags right", ""),
     "clean_left_alone": ("clean answers left alone", "clean_answers"),
     "wrong_flagged": ("wrong answers flagged", "wrong_answers"),
+    "overlap_wrong_flagged": ("  by word overlap, with as many false alarms", ""),
     "padding_moved": (f"padding: risk moves by more than {MOVED}", "padded"),
     "padding_flips": ("padding: flag changes", ""),
 }
@@ -148,21 +149,36 @@ def pair_figures(claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerificati
 
 
 async def answer_figures(engine: Groundwire, cards: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Clean answers left alone, and answers with errors flagged."""
+    """Clean answers left alone, and answers with errors flagged; beside them, word overlap's share of the latter."""
     clean: list[bool] = []
     wrong: list[bool] = []
+    overlap: tuple[list[float], list[float]] = [], []
     for card in cards:
         for answer in (card.get("answer"), *card.get("answers", [])):
             if answer:
                 report = await engine.check(answer["text"], card["source"], question=card.get("question", ""))
                 (wrong if answer["errors"] else clean).append(bool(report.flagged))
+                overlap[bool(answer["errors"])].append(word_overlap(card["source"], answer["text"]))
     left = _share([not flag for flag in clean])
     return {
         "clean_answers": len(clean),
         "clean_left_alone": left,
         "wrong_answers": len(wrong),
         "wrong_flagged": _share(wrong),
+        "overlap_wrong_flagged": caught_at(*overlap, sum(clean)),
     }
+
+
+def caught_at(clean: Sequence[float], wrong: Sequence[float], false_alarms: int) -> float | None:
+    """The share of wrong answers over a threshold that is exceeded by this many clean ones.
+
+    >>> caught_at([0.1, 0.2, 0.5], [0.15, 0.3, 0.6], 1)
+    0.6666666666666666
+    """
+    if false_alarms >= len(clean):
+        return _share([True for _ in wrong])
+    threshold = sorted(clean, reverse=True)[false_alarms]
+    return _share([risk > threshold for risk in wrong])
 
 
 async def padding_figures(
@@ -202,6 +218,84 @@ async def measure(
         **await answer_figures(engine, cards),
         **await padding_figures(engine, [c for c, _ in sample], [v for _, v in sample]),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class SureRange:
+    """Where the verifier may decide alone: P(yes) up to `low` or from `high` on.
+
+    `below` and `above` count the claims there, the shares say how many of them it judges right.
+    """
+
+    low: float
+    high: float
+    claims: int
+    below: int
+    below_right: float | None
+    above: int
+    above_right: float | None
+
+
+def sure_range(p_yes: Sequence[float], supported: Sequence[bool], right: float = 0.9, least: int = 20) -> SureRange:
+    """The widest ranges at both ends in which at least a share `right` of labelled claims is judged right.
+
+    Args:
+        least: claims that an end needs; with fewer, nothing is settled there.
+
+    >>> found = sure_range([0.1, 0.2, 0.4, 0.6, 0.9], [False, False, True, False, True], least=1)
+    >>> found.low, found.high, found.below, found.above
+    (0.2, 0.9, 2, 1)
+    """
+    ordered = sorted(zip(p_yes, supported, strict=True))
+    low, below, below_right = _surest([(p, not good) for p, good in ordered], right, least)
+    high, above, above_right = _surest([(p, good) for p, good in reversed(ordered)], right, least)
+    return SureRange(
+        0.0 if low is None else low, 1.0 if high is None else high, len(ordered), below, below_right, above, above_right
+    )
+
+
+def _surest(claims: Sequence[tuple[float, bool]], right: float, least: int) -> tuple[float | None, int, float | None]:
+    """The last P(yes) from one end up to which enough claims are right, with their number and share."""
+    found: tuple[float | None, int, float | None] = (None, 0, None)
+    correct = 0
+    for count, (p_yes, good) in enumerate(claims, 1):
+        correct += good
+        tied = count < len(claims) and claims[count][0] == p_yes
+        if count >= least and correct >= right * count and not tied:
+            found = (p_yes, count, correct / count)
+    return found
+
+
+def cascade_range(config: Config, claims: Sequence[CardClaim], right: float) -> SureRange:
+    """Judge labelled claims with the embedded verifier, and derive `cascade.low` and `cascade.high`."""
+
+    async def judged() -> list[ClaimVerification]:
+        async with Groundwire(config, backend="local") as engine:
+            return [await engine.verify_claim(claim.text, claim.source) for claim in claims]
+
+    checked = [(v.p1, c.supported) for c, v in zip(claims, _loop.run(judged()), strict=True) if v.p1 is not None]
+    return sure_range([p for p, _ in checked], [good for _, good in checked], right)
+
+
+def range_lines(found: SureRange) -> list[str]:
+    rows = (("low", found.low, found.below, found.below_right), ("high", found.high, found.above, found.above_right))
+    return [
+        f"cascade.{name}: {value:.2f}  {count} of {found.claims} claims beyond it, "
+        + ("too few" if share is None else f"{100 * share:.0f} % right")
+        for name, value, count, share in rows
+    ]
+
+
+def run_cascade(
+    console: Console, config: Config, cards: Path, twins: Path | None, right: float, out: Path | None
+) -> int:
+    """Derive the thresholds of the cascade from a file of cards and print them; returns the exit code."""
+    found = cascade_range(config, card_claims(read_cards(cards), read_cards(twins) if twins else []), right)
+    if out:
+        out.write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
+    for line in range_lines(found):
+        console.print(line)
+    return 0
 
 
 def run_cards(

@@ -252,7 +252,7 @@ _REPORTS_IN_MEMORY = 1000
 """Reports per row group of a Parquet file: each has some kilobytes."""
 
 
-@command("backend", "model", "target", "profile")
+@command("backend", "model", "labels", "target", "profile")
 def batch(
     rows: Annotated[
         Path,

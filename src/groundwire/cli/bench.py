@@ -46,6 +46,22 @@ def cards(
     return run_cards(console, config, file, twins, padding, json_out)
 
 
+@command(parent=bench)
+def cascade(
+    file: Annotated[Path, typer.Argument(help="Contrast cards, one JSON object per line.")],
+    twins: Annotated[Path | None, typer.Option(help="Edits of the cards' documents that change a label.")] = None,
+    right: Annotated[float, typer.Option(min=0.5, max=1.0, help="Share of claims that must be judged right.")] = 0.9,
+    json_out: JsonOut = None,
+    *,
+    config: Config,
+    console: Console,
+) -> int:
+    """Derive cascade.low and cascade.high: beyond them the embedded verifier is right about so many claims."""
+    from groundwire.bench.cards import run_cascade
+
+    return run_cascade(console, config, file, twins, right, json_out)
+
+
 @command("backend", parent=bench)
 def quality(
     data: Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")] = Path(

@@ -42,7 +42,7 @@ _ROUNDING_ERROR = 0.00005
 """Reports round a risk to four digits: the true one may be higher by this much."""
 
 
-@command("backend", "model", "target", "profile", "store")
+@command("backend", "model", "labels", "target", "profile", "store")
 def calibrate(
     rows: Annotated[
         Path | None, typer.Argument(metavar="[LABELLED.jsonl]", help="Batch rows with a label: 1 or 0.")

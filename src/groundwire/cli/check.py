@@ -25,7 +25,7 @@ NO_FILE = "response"
 """Id of a response that is not a file."""
 
 
-@command("backend", "model", "target", "profile", cls=TextCommand)
+@command("backend", "model", "labels", "target", "profile", cls=TextCommand)
 def check(
     answer: Annotated[str, typer.Argument(help="A file, '-' for stdin, or the text itself.")],
     source: Sources = None,

@@ -52,6 +52,7 @@ MODEL = "model"
 SETTINGS = {
     "backend": Setting("hallucination.backend.type", Backend),
     MODEL: setting("", help="The backend's model: a folder or Hugging Face name, or an LLM's name."),
+    "labels": setting("model.labels", help="The classes of such a model in order, if its config.json does not say."),
     "target": setting("target", kind=float, help="Confidence that a claim must reach, 0 to 1."),
     "profile": setting("profile", help="default, rag or strict."),
     "store": setting("store.url", help="A SQLite file or postgresql://… URL."),

@@ -44,6 +44,7 @@ from groundwire.types import HallucinationReport
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 MODE_HEADER, EVENT_HEADER, UPSTREAM_HEADER = PREFIX, PREFIX + b"-event", PREFIX + b"-upstream"
+RESPONSE_MODE_HEADER = PREFIX + b"-mode"  # of responses; in a request it is an alias of MODE_HEADER
 MAX_CONCURRENT_JOBS = 4  # jobs of all streams that are with the engine at a time
 _LARGE_BODY = 200_000  # bytes; parsing more takes milliseconds and goes to a thread
 _API_ROOT = "/v1/"
@@ -64,7 +65,7 @@ class ProxyOptions:
 def parse_options(headers: HeaderPairs, default: Mode) -> ProxyOptions:
     """Read the options strictly: a misspelt mode must not silently become the default one."""
     values = {name: value.decode("latin-1").strip() for name, value in headers}
-    mode = values.get(MODE_HEADER, default).lower()
+    mode = values.get(MODE_HEADER, values.get(RESPONSE_MODE_HEADER, default)).lower()
     event = values.get(EVENT_HEADER, "on").lower()
     if mode not in MODES:
         raise InputError(f"invalid x-groundwire header {mode[:40]!r}", hint=f"use one of {', '.join(MODES)}")

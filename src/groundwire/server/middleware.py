@@ -468,7 +468,7 @@ def _find_problem(body: bytes, headers: Headers) -> Problem | None:
 
 _REQUEST_HEADERS = (
     "authorization", "content-type", "x-request-id", "x-groundwire-key", "x-groundwire-store",
-    "x-groundwire-share", "x-groundwire", "x-groundwire-event", "x-groundwire-upstream",
+    "x-groundwire-share", "x-groundwire", "x-groundwire-mode", "x-groundwire-event", "x-groundwire-upstream",
     "openai-organization", "openai-project",
     # what the OpenAI SDK for browsers sends through the proxy
     *(f"x-stainless-{name}" for name in (

@@ -14,8 +14,10 @@ from groundwire.errors import BackendError, InputError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
 from groundwire.requests import Sources, as_sources, as_text
+from groundwire.text.names import names
+from groundwire.text.numbers import Number, numbers
 from groundwire.text.tokens import words
-from groundwire.traces.computation import derive
+from groundwire.traces.computation import derive, without_lead_in
 from groundwire.traces.judge import LinkedTrace, judge_steps, premises, rivals, step_terms
 from groundwire.traces.steps import Steps, as_steps, link, parse_text, unmarked
 from groundwire.types import (
@@ -37,6 +39,7 @@ from groundwire.types import (
 from groundwire.verdicts.summary import claim_risk
 from groundwire.verifiers.meaning import (
     SAME,
+    WITH_MORE,
     Core,
     agreement,
     asks_whether,
@@ -53,6 +56,28 @@ _LAST_STEPS = 3  # where a conclusion is looked for
 _THAN = re.compile(r"\b(\w+) than\b", re.IGNORECASE)
 _FIRM = re.compile(r"\b(?:so|thus|hence|therefore|total|in all|answer|result|conclusion|altogether)\b|=", re.IGNORECASE)
 _BRIEF = 6  # words of an answer that is a value or a name rather than a statement
+_FINAL = re.compile(r"\b(?:the|my) (?:final |correct |right )?(?:answer|result|solution) (?:is|=|:)", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow many (?:more |other |of the )?(\w+)", re.IGNORECASE)
+_SOLVED = re.compile(r"\b([a-zA-Z])\s*=\s*-?[\d.,/]+\W*$")
+_VARIABLE = re.compile(r"(?<![\w'’])[b-zB-HJ-Z](?![\w'’])")  # not the article or the pronoun
+_PRONOUN = re.compile(r"(?:it|he|she|they|this|that|these|those)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[.,;:()](?!\d)")
+_NOUN_REACH = 2  # words behind a number in which its noun stands: "90 chairs", "90 wooden chairs"
+_JOINT = re.compile(r"\b(?:together|combined|both|each|per)\b", re.IGNORECASE)
+_TOTAL = re.compile(r"\b(?:total|in all|altogether|and)\b", re.IGNORECASE)
+_ATTRIBUTES = {
+    name: re.compile(rf"\b(?:{forms})\b", re.IGNORECASE)
+    for name, forms in {
+        "length": "long|longer|length",
+        "height": "tall|taller|high|higher|height",
+        "width": "wide|wider|width|broad|breadth",
+        "depth": "deep|deeper|depth",
+        "distance": "far|farther|further|distance|away",
+        "age": "old|older|age|aged",
+        "weight": "heavy|heavier|weighs?|weighed|weight",
+        "price": "costs?|price|pays?|paid|spends?|spent",
+    }.items()
+}
 
 
 # The post-hoc test: derive the answer from the steps alone, then compare it with the one given.
@@ -127,16 +152,84 @@ async def _by_verifier(given: PostHocInput, context: CheckContext) -> PostHoc:
 
 
 def _by_conclusion(given: PostHocInput) -> tuple[Step, float] | None:
-    """Compare a short answer with the last step that states a result for the question."""
+    """Compare a short answer with the last step that answers the question.
+
+    A step about something else ("The hall was restored in 1950") says nothing for or against the answer.
+    """
     if len(core(given.answer, given.question).text.split()) > _BRIEF and len(given.answer) > 80:
         return None
-    for step in list(reversed(given.steps))[:_LAST_STEPS]:
-        second = _ranked_second(step, given)
-        look = 0.0 if second else first_look(step.text, given.answer, given.question)
-        settles = second or _concludes(step, given)
-        if look is not None and _is_about(step, given) and (look >= SAME or settles):
+    related = [step for step in reversed(given.steps) if _is_about(step, given)]
+    for step in related[:_LAST_STEPS]:
+        if _ranked_second(step, given):
+            return step, 0.0
+        look = first_look(step.text, given.answer, given.question)
+        if look is None:
+            continue
+        if _states(step, look, given) if look >= SAME else _is_rival(step, given):
             return step, look
     return None
+
+
+def _states(step: Step, look: float, given: PostHocInput) -> bool:
+    """True if a step states the answer as one: with more words than that, it must be about what is asked.
+
+    "Amos Pratt collected the tolls on the bridge" does not say who designed it.
+    """
+    asked = _content(given.question)
+    return look > WITH_MORE or not asked or 2 * len(asked & _content(step.text)) > len(asked)
+
+
+def _is_rival(step: Step, given: PostHocInput) -> bool:
+    """True if a step with another result than the answer's is about the same quantity, day or name."""
+    if _FINAL.search(step.text):
+        return True
+    if not _concludes(step, given) or _has_other_subject(step, given):
+        return False
+    found, answer = core(step.text, given.question), core(given.answer, given.question)
+    if answer.values:
+        return _same_attribute(step.text, given.question) and any(
+            _same_kind(number, found.text, answer.values, given.question) for number in found.values
+        )
+    return not answer.days or bool(found.days)
+
+
+def _has_other_subject(step: Step, given: PostHocInput) -> bool:
+    """True if a step solves another variable, or judges somebody else than a yes/no question names."""
+    solved, asked = _SOLVED.search(step.text), set(_VARIABLE.findall(given.question))
+    if solved and asked:
+        return solved[1] not in asked
+    named = {w.norm for name in names(given.question) for w in words(name.text)}
+    if not asks_whether(given.question) or not named:
+        return False
+    return not named & _content(step.text) and not _PRONOUN.match(without_lead_in(step.text))
+
+
+def _same_kind(number: Number, text: str, answer: Sequence[Number], question: str) -> bool:
+    """True if a number counts or measures what the question asks for: "4 windows" answers no "How many chairs?"."""
+    if number.unit and any(other.unit and other.unit != number.unit for other in answer):
+        return False
+    asked = _HOW_MANY.search(question)
+    if asked is None:
+        return True
+    if number.unit:
+        return any(other.unit == number.unit for other in (*answer, *numbers(f"1 {asked[1]}")))
+    (noun,) = [w.norm for w in words(asked[1])] or [""]
+    behind = _CLAUSE_END.split(text[number.end :], maxsplit=1)[0]
+    following = words(behind)[:_NOUN_REACH]
+    return not following or following[0].is_stop or noun in {w.norm for w in following}
+
+
+def _same_attribute(text: str, question: str) -> bool:
+    """False if a step speaks of another dimension, or of more things than the question ("together they …")."""
+    asked = {name for name, expression in _ATTRIBUTES.items() if expression.search(question)}
+    spoken = {name for name, expression in _ATTRIBUTES.items() if expression.search(text)}
+    if asked and spoken and not asked & spoken:
+        return False
+    return not _JOINT.search(text) or bool(_JOINT.search(question) or _TOTAL.search(question))
+
+
+def _content(text: str) -> set[str]:
+    return {w.norm for w in words(text) if not w.is_stop}
 
 
 def _ranked_second(step: Step, given: PostHocInput) -> bool:
@@ -171,12 +264,16 @@ def _all_names(own: Core) -> bool:
 
 def _is_about(step: Step, given: PostHocInput) -> bool:
     """True if a step is about the question or states the answer."""
-    spoken = {w.norm for w in words(step.text) if not w.is_stop}
-    asked = {w.norm for w in words(given.question) if not w.is_stop}
+    spoken, asked = _content(step.text), _content(given.question)
     answered = core(given.answer, given.question)
-    # A letter count is derived: the question has the word, the step the letter.
-    firm = derive(step.text, given.question) is not None or _FIRM.search(step.text) is not None
-    return bool(spoken & (asked | answered.words)) or (firm and bool(answered.values))
+    counted_out = (
+        derive(step.text, given.question) is not None
+    )  # e.g. a letter count: the question has the word, the step the letter
+    if _FINAL.search(step.text):
+        return True
+    firm = counted_out or _FIRM.search(step.text) is not None
+    dated = {w.norm for day in answered.days for w in words(answered.text[day.start : day.end])}
+    return bool(spoken & (asked | (answered.words - dated))) or (firm and bool(answered.values))
 
 
 def _concludes(step: Step, given: PostHocInput) -> bool:

@@ -20,6 +20,7 @@ from groundwire.reports.json import TRACE_FORMAT, read_graph
 from groundwire.retrieval.gather import resolve
 from groundwire.text.lexicon import expressions
 from groundwire.text.sentences import sentences
+from groundwire.traces.computation import is_given
 from groundwire.types import ActionLedger, EdgeLabel, NodeKind, Source, Step, TraceGraph
 
 _ITEM, _LABEL, _CLAUSE_START, _MENTION, _STEP_NAME = expressions("traces", "item label clause_start mention step_name")
@@ -53,10 +54,13 @@ def parse_text(text: str) -> ParsedTrace:
     >>> found = parse_text("Q: none\\n1. It is red.\\n2. Red is warm.\\nAnswer: warm")
     >>> found.steps, found.answer
     (('It is red.', 'Red is warm.'), 'warm')
+    >>> parse_text("Question: Is it warm?\\nGiven: it is red.\\n1. Red is warm.").steps
+    ('Given: it is red.', 'Red is warm.')
     >>> parse_text("It is red. So it is warm.").steps
     ('It is red.', 'So it is warm.')
     """
     numbered: list[list[str]] = []
+    given: list[str] = []
     question: list[str] = []
     answer: list[str] = []
     here = loose = list[str]()
@@ -65,6 +69,10 @@ def parse_text(text: str) -> ParsedTrace:
         if label:
             here = question if label["label"].lower() in _QUESTION_LABELS else answer
             here.append(line[label.end() :])
+        elif here is question and is_given(line):
+            # "Given: …" behind the question is a step of its own, which states context.
+            given.append(line)
+            here = loose
         elif item:
             # "First, …" begins a sentence, so the word is kept.
             here = [line[0 if _CLAUSE_START.match(line) else item.end() :]]
@@ -74,7 +82,7 @@ def parse_text(text: str) -> ParsedTrace:
     steps = list(filter(None, map(_joined, numbered or [[line] for line in loose])))
     if not numbered and len(steps) == 1:
         steps = [steps[0][span.start : span.end].strip() for span in sentences(steps[0])] or steps
-    return ParsedTrace(tuple(steps), {}, _joined(question), _joined(answer))
+    return ParsedTrace((*(_joined([line]) for line in given), *steps), {}, _joined(question), _joined(answer))
 
 
 def _joined(lines: list[str]) -> str:

@@ -83,7 +83,7 @@ def apply_response_threshold(verdicts: Sequence[ClaimVerification], threshold: f
     if threshold is None:
         return list(verdicts)
     if response_risk(verdicts) <= threshold:
-        within = f"(within the risk_threshold of {threshold:g})"
+        within = f"(not flagged: the answer's risk is within the risk_threshold of {threshold:g})"
         return [
             replace(v, is_flagged=False, reason=f"{v.reason} {within}", spans=()) if v.is_flagged else v
             for v in verdicts

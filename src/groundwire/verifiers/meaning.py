@@ -160,6 +160,11 @@ class Core:
         return bool(self.values) and not self.words
 
     @property
+    def is_day(self) -> bool:
+        """The core consists of one date alone."""
+        return len(self.days) == 1 and self.text.strip(" .!") == self.text[self.days[0].start : self.days[0].end]
+
+    @property
     def is_name(self) -> bool:
         return bool(self.named) and not self.values and len(self.words) <= _SHORT
 
@@ -235,7 +240,8 @@ def first_look(a: str, b: str, question: str = "") -> float | None:
 
 def core(text: str, question: str = "") -> Core:
     """The core of an answer: its words, numbers, dates and names that are not in the question."""
-    content = _FRAME.sub("", _result(text), count=1)
+    result = _result(text)
+    content = _FRAME.sub("", result, count=1)
     asked = {w.norm for w in words(question)}
     found = dates.dates(content)
     values = [n for n in counted(content) if not any(d.start <= n.start < d.end for d in found)]
@@ -249,7 +255,9 @@ def core(text: str, question: str = "") -> Core:
         and not any(n.start <= w.start < n.end for n in own)
     ]
     names_of_it = [n.text for n in names(content) if not {w.norm for w in words(n.text)} <= asked]
-    return Core(content, frozenset(w.norm for w in left), tuple(own), tuple(found), tuple(names_of_it), polarity(text))
+    return Core(
+        content, frozenset(w.norm for w in left), tuple(own), tuple(found), tuple(names_of_it), polarity(result)
+    )
 
 
 def counted(text: str) -> list[Number]:
@@ -326,6 +334,8 @@ def _by_words(one: Core, two: Core, a: str, b: str, question: str) -> float | No
         return None
     if one.days and two.days and swapped(one.days, two.days, same_date):
         return 0.0 if max(len(one.words), len(two.words)) <= 2 * _SHORT else None
+    if len(one.days) == len(two.days) == 1 and (one.is_day or two.is_day) and same_date(one.days[0], two.days[0]):
+        return WITH_MORE
     if one.words == two.words and not (one.values or two.values):
         return 1.0 if len(one.words) < _SHORT else None  # with more words, their order may matter
     if _is_whether(a, b, question) and not (one.words and two.words):

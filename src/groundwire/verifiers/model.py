@@ -1,6 +1,7 @@
 """The backend `model`: an ONNX cross-encoder, pair scorer or token classifier, by folder or by name.
 
-The kind of a model is read from its `config.json`; each kind has an adapter of a few lines:
+The kind of a model is read from its `config.json`, or from the labels that the user names; each kind has an
+adapter of a few lines:
 
     nli      P(entailment), P(contradiction) of a natural language inference model
     score    one support score: a single logit, or the class that means "supported"
@@ -42,6 +43,7 @@ _HEADER = re.compile(r"^\[[^\]\n]{1,64}\] ", re.MULTILINE)
 _DENIES = re.compile(r"contra|refut", re.IGNORECASE)
 _NOT = re.compile(r"not|non|un|in(?=consist)|halluc|fabric|refut|contra", re.IGNORECASE)
 _SUPPORTS = re.compile(r"entail|support|consist|faithful|ground|factual", re.IGNORECASE)
+_LABELS_HINT = "name them in the model's order, such as --labels contradiction,entailment,neutral (model.labels)"
 _INPUTS = {
     "ids": ("input_ids", "ids"),
     "attention_mask": ("attention_mask", "mask"),
@@ -101,8 +103,8 @@ def _download(name: str) -> Path:
         raise ConfigError(f"cannot download {name} from Hugging Face: {type(error).__name__}") from error
 
 
-def kind_of(architecture: str, labels: Sequence[str]) -> ModelKind:
-    """The kind of a model, by its architecture and its labels.
+def kind_of(architecture: str, labels: Sequence[str], rank: int = 2) -> ModelKind:
+    """The kind of a model, by its architecture, its labels and the dimensions of its output.
 
     >>> kind_of("BertForTokenClassification", ["LABEL_0", "LABEL_1"])
     'tokens'
@@ -110,8 +112,10 @@ def kind_of(architecture: str, labels: Sequence[str]) -> ModelKind:
     'nli'
     >>> kind_of("RobertaForSequenceClassification", ["LABEL_0", "LABEL_1"])
     'score'
+    >>> kind_of("", ["supported", "hallucinated"], rank=3)
+    'tokens'
     """
-    if architecture.endswith("TokenClassification"):
+    if architecture.endswith("TokenClassification") or rank == 3:
         return "tokens"
     return "nli" if any("entail" in label.lower() for label in labels) or len(labels) == 3 else "score"
 
@@ -192,15 +196,30 @@ class ModelVerifier:
         self.files = locate(name)
         architecture = str((self.files.config.get("architectures") or [""])[0])
         self.labels = tuple(labels) or self.files.labels
-        self.kind: ModelKind = kind or kind_of(architecture, self.labels)
-        if self.kind == "nli" and not any(_SUPPORTS.search(label) for label in self.labels):
-            raise ConfigError(
-                f"the labels of {name} have no names",
-                hint="set model.labels, such as [contradiction, entailment, neutral], in the model's order",
-            )
+        shape = self._session.get_outputs()[0].shape
+        self.kind: ModelKind = kind or kind_of(architecture, self.labels, len(shape))
+        self._check_labels(shape[-1] if isinstance(shape[-1], int) else None, stated=kind is not None)
         self._template = template
         self._max_tokens = max_tokens or self.files.max_tokens
         self.method = f"model/{self.kind}"
+
+    def _check_labels(self, classes: int | None, *, stated: bool) -> None:
+        """Refuse a model whose classes cannot be told apart: read in the wrong order, they would mean the opposite.
+
+        Args:
+            classes: how many the model has, if the file says so.
+            stated: the user named the kind, and with it the usual order of its classes.
+        """
+        name, labels = self.files.name, self.labels
+        if labels and classes is not None and len(labels) != classes:
+            whose = f"has {classes} classes, but {len(labels)} labels are named: {', '.join(labels)}"
+            raise ConfigError(f"{name} {whose}", hint=_LABELS_HINT)
+        if not labels and classes != 1 and not self.files.config and not stated:
+            unknown = "has no config.json, so nothing says what its classes mean"
+            raise ConfigError(f"{name} {unknown}", hint=_LABELS_HINT)
+        unnamed = self.kind == "nli" and not any(_SUPPORTS.search(label) for label in labels)
+        if unnamed or (not labels and (classes or 1) > 2):
+            raise ConfigError(f"the labels of {name} have no names", hint=_LABELS_HINT)
 
     @cached_property
     def identity(self) -> str:

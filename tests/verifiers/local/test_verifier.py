@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from groundwire.errors import BackendDown
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.local import LocalVerifier
-from groundwire.verifiers.local.network import FOLDER, Network, checked_file
+from groundwire.verifiers.local.network import FOLDER, Network, Reading, checked_file
+from groundwire.verifiers.local.verifier import unsupported_spans
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
@@ -113,3 +115,11 @@ async def test_what_a_long_source_does_not_speak_of_is_not_taken_for_drawn_from_
 
 def test_the_network_keeps_no_memory_for_each_length_of_input() -> None:
     assert not LocalVerifier().network().session.get_session_options().enable_mem_pattern
+
+
+def test_a_lone_and_is_not_shown_as_unsupported() -> None:
+    claim = "It sells bread and its owner came from Ghent."
+    marked = {"and", "came", "from", "Ghent"}
+    tokens = tuple((m.start(), m.end(), 5.0 if m[0] in marked else -5.0) for m in re.finditer(r"\w+", claim))
+    (span,) = unsupported_spans(claim, Reading(0.1, 0.8, 0.1, tokens))
+    assert claim[span.start : span.end] == "came from Ghent"

@@ -41,6 +41,7 @@ SPAN_LOGIT = 0.0
 """Tokens whose logit is over this are marked as unsupported: more likely wrong than not."""
 
 _NO_EVIDENCE_NO = 0.02
+_LINKS = frozenset(("and", "the", "that", "this", "which"))
 _WORD = re.compile(r"\d+(?:[.,:/]\d+)*\w*|\w+(?:['’]\w+)*")
 _QUOTE_CHARS = 160
 
@@ -195,7 +196,7 @@ def decisive_window(found: Probabilities, readings: Sequence[Reading], coverage:
 
 
 def unsupported_spans(claim: str, reading: Reading) -> tuple[Span, ...]:
-    """Character ranges that the token head marks: neighbours joined, whole words, no lone punctuation."""
+    """Character ranges that the token head marks: neighbours joined, whole words, no lone "and" or punctuation."""
     marked = [(a, b, 1.0 / (1.0 + math.exp(-logit))) for a, b, logit in reading.tokens if logit > SPAN_LOGIT]
     joined: list[tuple[int, int, float]] = []
     for start, end, score in marked:
@@ -213,6 +214,9 @@ def unsupported_spans(claim: str, reading: Reading) -> tuple[Span, ...]:
 
 
 def _is_content(text: str) -> bool:
+    """False for lone punctuation and lone words that assert nothing ("and")."""
+    if text.strip().casefold() in _LINKS:
+        return False
     return any(char.isdigit() for char in text) or sum(char.isalpha() for char in text) >= 3
 
 
