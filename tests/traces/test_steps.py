@@ -102,4 +102,4 @@ def test_plain_text_is_read_as_people_write_it(text: str, steps: tuple[str, ...]
 @given(st.text(max_size=200))
 @settings(max_examples=80)
 def test_any_text_can_be_read(text: str) -> None:
-    assert all(step.strip() for step in parse_text(text).steps)
+    assert all(str(step).strip() for step in parse_text(text).steps)

@@ -274,7 +274,8 @@ class _Judge:
             keys = {
                 v.key
                 for v in self.calls[place].content.values
-                if v.kind in ("id", "path", "email") or (v.kind == "number" and v.key >= 10)
+                if v.kind in ("id", "path", "email")
+                or (isinstance(v.key, float | int) and v.key >= 10)
             }
             for later in self.calls[place + 1 :]:
                 undoes = any(_UNDO.search(word) for word in later.name_words) and not later.failed

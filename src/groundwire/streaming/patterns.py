@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from groundwire.claims.markup import CitationMark, marks
-from groundwire.retrieval.gather import resolve
+from groundwire.claims.markup import CitationMark, marks, resolve
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate
 from groundwire.text.dates import dates as dates_in
 from groundwire.text.lexicon import expressions, word_set, word_table
