@@ -33,7 +33,7 @@ TOKEN_LIMIT = 224
 HELD_OUT_FOLDS = (0, 1)  # of five: RAGTruth and silver sources that are measured on, never trained on
 CARDS = Path(os.environ.get("GROUNDWIRE_CARDS", DATA.parent / "cards"))
 OWN_CARDS = Path(__file__).resolve().parent / "cards"
-HELD_OUT_WRITERS = frozenset({"u", "n", "aa", "ae"})
+HELD_OUT_WRITERS = frozenset({"u", "n", "aa", "ae", "ag"})
 PACKAGE_SHARE = 0.35
 """Share of windows cut as the package cuts them. The others have all lengths around the evidence, so that
 length tells nothing about the label."""

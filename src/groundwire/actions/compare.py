@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from groundwire.actions.calls import LedgerCall
 from groundwire.actions.ledger import Ledger
-from groundwire.actions.values import Value, read
+from groundwire.actions.values import LedgerValue, read
 from groundwire.actions.words import lemma
 from groundwire.text.lexicon import expressions, word_set
 from groundwire.text.tokens import is_stop
@@ -28,7 +28,7 @@ _TOLERANCE = 0.08  # how far "about 2,500" may be from the number
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class StatementComparison:
     """The values of a statement, the calls that it is about (`targets`, by place), and everything else."""
 
     text: str
@@ -52,15 +52,15 @@ class Comparison:
     def _calls(self) -> list[LedgerCall]:
         return [self.ledger.calls[place] for place in self.targets]
 
-    def _own(self) -> list[Value]:
+    def _own(self) -> list[LedgerValue]:
         return [value for call in self._calls for value in call.content.values]
 
-    def _linked(self) -> Iterable[Value]:
+    def _linked(self) -> Iterable[LedgerValue]:
         return (value for place in self.targets for value in self.ledger.linked(place).values)
 
     # ---- people, places, identifiers
 
-    def _entity(self, value: Value) -> str:
+    def _entity(self, value: LedgerValue) -> str:
         if any(names(self.ledger, place, value) for place in self.targets):
             return ""
         known = any(names(self.ledger, place, value) for place in range(len(self.ledger.calls)))
@@ -174,12 +174,12 @@ class Comparison:
         texts = [str(call.fields[key]) for key in keys if key in call.fields]
         return frozenset().union(*(self.ledger.about(text) for text in texts)) if texts else frozenset()
 
-    def _asked(self, value: Value) -> bool:
+    def _asked(self, value: LedgerValue) -> bool:
         return any((other.kind, other.key) == (value.kind, value.key) for other in read(self.request).values)
 
     # ---- times, dates, amounts, counts
 
-    def _scalar(self, value: Value) -> str:
+    def _scalar(self, value: LedgerValue) -> str:
         if _OLD_VALUE.search(self.text[: value.start]) and self._in_ledger(value):
             return ""
         own = self._own()
@@ -189,10 +189,10 @@ class Comparison:
             return self._quantity(value, own)
         return ""
 
-    def _in_ledger(self, value: Value) -> bool:
+    def _in_ledger(self, value: LedgerValue) -> bool:
         return (value.kind, value.key) in self.ledger.keys or not value.forms.isdisjoint(self.ledger.numbers)
 
-    def _moment(self, value: Value, own: Sequence[Value]) -> str:
+    def _moment(self, value: LedgerValue, own: Sequence[LedgerValue]) -> str:
         there = [other for other in own if other.kind == value.kind]
         fits = _fits_time if value.kind == "time" else _is_same
         if any(fits(value, other) for other in there):
@@ -212,7 +212,7 @@ class Comparison:
         return ""
 
     @staticmethod
-    def _is_end(value: Value, own: Sequence[Value]) -> bool:
+    def _is_end(value: LedgerValue, own: Sequence[LedgerValue]) -> bool:
         """True if a start and a duration of the call make this time."""
         starts = [int(str(other.key)) for other in own if other.kind == "time"]
         return any(
@@ -224,7 +224,7 @@ class Comparison:
             for start in starts
         )
 
-    def _quantity(self, value: Value, own: Sequence[Value]) -> str:
+    def _quantity(self, value: LedgerValue, own: Sequence[LedgerValue]) -> str:
         near = (value.near | {self.verb}) - _WEAK
         counted = [other for other in own if other.forms]
         alike = [one for one in counted if near & one.near or (value.kind == "money" and _is_amount(one))]
@@ -255,37 +255,37 @@ class Comparison:
             return ""
         return f"no call says {value.text}"
 
-    def _is_written(self, value: Value) -> bool:
+    def _is_written(self, value: LedgerValue) -> bool:
         """True for the number of an address or a path of the calls."""
         digits = re.sub(r"\D", "", value.text)
         return len(digits) > 1 and any(re.search(rf"(?<!\d){digits}(?!\d)", call.low) for call in self._calls)
 
-    def _label(self, value: Value) -> str:
+    def _label(self, value: LedgerValue) -> str:
         """The noun of "SKU 8841", "room 12": such a number names a thing."""
         found = _LABEL.search(self.text[: value.start])
         noun = found[1] if found else None
         return lemma(noun) if noun and value.kind == "number" and not is_stop(noun.lower()) else ""
 
-    def _others(self) -> Iterable[Value]:
+    def _others(self) -> Iterable[LedgerValue]:
         others = (call for place, call in enumerate(self.ledger.calls) if place not in self.targets)
         return (value for call in others for value in call.content.values if value.forms)
 
-    def _asked_number(self, value: Value) -> bool:
+    def _asked_number(self, value: LedgerValue) -> bool:
         return any(not value.forms.isdisjoint(other.forms) for other in read(self.request).values)
 
-    def _is_counted(self, value: Value) -> bool:
+    def _is_counted(self, value: LedgerValue) -> bool:
         raw = float(str(value.key))
         loose = _TOLERANCE if value.vague else 0.0
         return any(abs(raw - other) <= loose * other for other in self.ledger.counts)
 
-    def _is_hour(self, value: Value) -> bool:
+    def _is_hour(self, value: LedgerValue) -> bool:
         """ "from two to four", "at six": a number that is a time of the call."""
         raw = float(str(value.key))
         times = {int(str(o.key)) for call in self.ledger.calls for o in call.content.values if o.kind == "time"}
         return raw % 1 == 0 and raw <= 24 and any(t in times for t in (int(raw) * 60, int(raw) * 60 + 720))
 
 
-def names(ledger: Ledger, place: int, value: Value) -> bool:
+def names(ledger: Ledger, place: int, value: LedgerValue) -> bool:
     """True if a call, or a record about what it names, has this person, place or identifier."""
     linked = ledger.linked(place)
     if _is_in(ledger.calls[place], value):
@@ -295,19 +295,19 @@ def names(ledger: Ledger, place: int, value: Value) -> bool:
     return any(other.key == value.key for other in linked.values)
 
 
-def _is_in(call: LedgerCall, value: Value) -> bool:
+def _is_in(call: LedgerCall, value: LedgerValue) -> bool:
     if value.kind == "name":
         return _bare(value) in call.low
     found = any(other.key == value.key for other in call.content.values)
     return found or bool(re.search(rf"(?<![\w-]){re.escape(str(value.key))}(?![\w-])", call.low))
 
 
-def _bare(value: Value) -> str:
+def _bare(value: LedgerValue) -> str:
     key = str(value.key)
     return key.removesuffix("s") if len(key) > 4 else key
 
 
-def _alike(value: Value, other: Value) -> bool:
+def _alike(value: LedgerValue, other: LedgerValue) -> bool:
     """True for two identifiers of one series, or two addresses."""
     if value.kind != other.kind:
         return False
@@ -331,17 +331,17 @@ def touches(ledger: Ledger, place: int, stem: str) -> bool:
     )
 
 
-def _is_same(value: Value, other: Value) -> bool:
+def _is_same(value: LedgerValue, other: LedgerValue) -> bool:
     return value.key == other.key
 
 
-def _fits_time(value: Value, other: Value) -> bool:
+def _fits_time(value: LedgerValue, other: LedgerValue) -> bool:
     one, two = int(str(value.key)), int(float(str(other.key)))
     open_half = not re.search(r"[ap]\.?m", value.text, re.IGNORECASE)
     return one == two or (open_half and abs(one - two) == 720)
 
 
-def _fits(value: Value, other: Value) -> bool:
+def _fits(value: LedgerValue, other: LedgerValue) -> bool:
     if not value.forms.isdisjoint(other.forms):
         return True
     loose = value.vague
@@ -352,11 +352,11 @@ def c_counts(calls: Iterable[LedgerCall], raw: float) -> bool:
     return any(raw in call.counts for call in calls)
 
 
-def _is_quantity(value: Value) -> bool:
+def _is_quantity(value: LedgerValue) -> bool:
     return bool(_QUANTITY_KEY.search(" ".join(value.near)))
 
 
-def _is_amount(value: Value) -> bool:
+def _is_amount(value: LedgerValue) -> bool:
     return value.kind == "money" or bool(value.near and _AMOUNT_KEY.search(" ".join(value.near)))
 
 

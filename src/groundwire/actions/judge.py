@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from groundwire.actions.calls import BAD_STATE, LedgerCall, has_path, paths
-from groundwire.actions.compare import Comparison, related, touches
+from groundwire.actions.compare import StatementComparison, related, touches
 from groundwire.actions.ledger import Ledger
 from groundwire.actions.statements import INLINE, ActionStatement, find_statements
 from groundwire.actions.values import read
@@ -205,7 +205,7 @@ class _Judge:
         bad = self._bad_outcome(statement, targets)
         if bad:
             return bad
-        comparison = Comparison(statement.rest, targets, self.ledger, self.request, is_report=True)
+        comparison = StatementComparison(statement.rest, targets, self.ledger, self.request, is_report=True)
         other = comparison.difference() or comparison.swapped() or comparison.keyed() or comparison.other_choice()
         return (ActionStatus.CONTRADICTED, other, self.calls[targets[-1]].record.name) if other else _OK
 
@@ -274,8 +274,7 @@ class _Judge:
             keys = {
                 v.key
                 for v in self.calls[place].content.values
-                if v.kind in ("id", "path", "email")
-                or (isinstance(v.key, float | int) and v.key >= 10)
+                if v.kind in ("id", "path", "email") or (isinstance(v.key, float | int) and v.key >= 10)
             }
             for later in self.calls[place + 1 :]:
                 undoes = any(_UNDO.search(word) for word in later.name_words) and not later.failed
@@ -379,7 +378,7 @@ class _Judge:
         places = [call.place for call in best]
         targets = self._targets(statement, places) or places
         text = statement.rest if statement.passive else f"x {statement.rest}"
-        comparison = Comparison(text, targets, self.ledger, self.request, statement.verb)
+        comparison = StatementComparison(text, targets, self.ledger, self.request, statement.verb)
         checks = (
             comparison.difference(),
             comparison.swapped(),
@@ -507,7 +506,9 @@ class _Judge:
         last = self.calls[targets[-1]]
         if all(self.calls[place].failed for place in targets) and not _ADMITTED.search(statement.sentence):
             return ActionStatus.FAILED, last.quote(), last.record.name
-        other = Comparison(f"x {statement.rest}", targets, self.ledger, self.request, is_report=True).difference()
+        other = StatementComparison(
+            f"x {statement.rest}", targets, self.ledger, self.request, is_report=True
+        ).difference()
         return (ActionStatus.CONTRADICTED, other, last.record.name) if other else None
 
     def _all_failed(self) -> Outcome | None:

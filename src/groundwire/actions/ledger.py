@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import combinations
 
 from groundwire.actions.calls import LedgerCall
-from groundwire.actions.values import Content, Value, read
+from groundwire.actions.values import Content, LedgerValue, read
 from groundwire.types import CallRecord
 
 _MAX_SHARED = 8  # records that name a value: one that more of them name identifies none
@@ -105,7 +105,7 @@ class Ledger:
         return {stem: 0.3 + math.log((1 + len(self.calls)) / count) for stem, count in seen.items()}
 
 
-def _identifies(value: Value) -> bool:
+def _identifies(value: LedgerValue) -> bool:
     return value.kind in ("id", "email", "path") or (value.kind == "number" and float(str(value.key)) >= 10)
 
 

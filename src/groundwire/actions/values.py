@@ -60,7 +60,7 @@ _CURRENCIES = word_set("eur euro euros gbp usd dollars dollar pounds pound quid 
 _TOKEN, _VAGUE, _SENTENCE_END = expressions("actions", "token vague sentence_end")
 
 
-class Value(NamedTuple):
+class LedgerValue(NamedTuple):
     """`key` is equal for equal values; `near` are the stems of the words beside a number; `forms` are the numbers
     that the same quantity may be written as elsewhere. `vague`: "about" a number, or a name that may be none,
     since it begins a sentence.
@@ -79,7 +79,7 @@ class Value(NamedTuple):
 class Content:
     """The values of a text, and the stems of its words."""
 
-    values: tuple[Value, ...]
+    values: tuple[LedgerValue, ...]
     stems: frozenset[str]
 
 
@@ -88,7 +88,7 @@ def read(text: str) -> Content:
     """The values and words of a text."""
     tokens = [(str(match.lastgroup), match) for match in _TOKEN.finditer(text)]
     stems: set[str] = set()
-    found: list[Value] = []
+    found: list[LedgerValue] = []
     for place, (kind, match) in enumerate(tokens):
         if kind == "word":
             stems.update(_stems(match[0]))
@@ -119,39 +119,39 @@ def _beside(tokens: Sequence[tuple[str, re.Match[str]]], place: int) -> frozense
     return frozenset(found)
 
 
-def _values(kind: str, match: re.Match[str], text: str) -> Iterator[Value]:
+def _values(kind: str, match: re.Match[str], text: str) -> Iterator[LedgerValue]:
     here, start = match[0].strip(), match.start()
     if kind == "iso":
         year, month, day = int(match["y"]), int(match["mo"]), int(match["d"])
         yield from _date(year, month, day, match["iso"][:10], start)
         if match["th"]:
-            yield Value("time", int(match["th"]) * 60 + int(match["tm"]), f"{match['th']}:{match['tm']}", start)
+            yield LedgerValue("time", int(match["th"]) * 60 + int(match["tm"]), f"{match['th']}:{match['tm']}", start)
     elif kind == "numeric":
         first, second, year = (int(part) for part in re.split(r"[./]", here))
         day, month = (first, second) if second <= 12 else (second, first)
         yield from _date(year + 2000 if year < 100 else year, month, day, here, start)
     elif kind == "spoken":
         month = MONTHS[(match["mname"] or match["mname2"]).lower()]
-        yield Value("date", (month, int(match["dd"] or match["dd2"])), here, start)
+        yield LedgerValue("date", (month, int(match["dd"] or match["dd2"])), here, start)
     elif kind in ("time", "half"):
-        yield Value("time", _minutes(match), here, start)
+        yield LedgerValue("time", _minutes(match), here, start)
     elif kind in ("path", "email"):
-        yield Value(kind, here.rstrip("./").lower(), here, start)
+        yield LedgerValue(kind, here.rstrip("./").lower(), here, start)
         for dated in re.finditer(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", here):
             yield from _date(int(dated[1]), int(dated[2]), int(dated[3]), dated[0], start)
     elif kind in ("id", "version", "host"):
-        yield Value("id", here.lower().removeprefix("v") if kind == "version" else here.lower(), here, start)
+        yield LedgerValue("id", here.lower().removeprefix("v") if kind == "version" else here.lower(), here, start)
     elif kind == "number":
         yield from _number(match, text)
     elif kind == "word":
         yield from _word(match, text)
 
 
-def _date(year: int, month: int, day: int, here: str, start: int) -> Iterator[Value]:
+def _date(year: int, month: int, day: int, here: str, start: int) -> Iterator[LedgerValue]:
     if 1 <= month <= 12 and 1 <= day <= 31:
-        yield Value("date", (month, day), here, start)
+        yield LedgerValue("date", (month, day), here, start)
         try:
-            yield Value("weekday", date(year, month, day).isoweekday(), here, start)
+            yield LedgerValue("weekday", date(year, month, day).isoweekday(), here, start)
         except ValueError:
             return
 
@@ -173,7 +173,7 @@ def _hour(word: str) -> int:
     return int(word) if word.isdecimal() else int(_NUMBER_WORDS[word.lower()])
 
 
-def _number(match: re.Match[str], text: str) -> Iterator[Value]:
+def _number(match: re.Match[str], text: str) -> Iterator[LedgerValue]:
     digits = match["digits"]
     raw = float(digits.replace(",", ""))
     unit = (match["unit"] or match["unit2"] or "").strip().lower()
@@ -184,7 +184,7 @@ def _number(match: re.Match[str], text: str) -> Iterator[Value]:
         kind = "money" if is_money else "percent" if unit in ("%", "percent") else _counting(match)
     vague = bool(_VAGUE.search(text[max(0, match.start() - 20) : match.start()]))
     vague = vague or unit in ("k", "m", "mn", "bn", "thousand", "million", "billion")
-    yield Value(kind, raw, match[0].strip(), match.start(), frozenset(), _forms(raw, unit, kind), vague)
+    yield LedgerValue(kind, raw, match[0].strip(), match.start(), frozenset(), _forms(raw, unit, kind), vague)
 
 
 def _counting(match: re.Match[str]) -> str:
@@ -204,20 +204,20 @@ def _forms(raw: float, unit: str, kind: str = "number") -> frozenset[float]:
     return frozenset(found)
 
 
-def _word(match: re.Match[str], text: str) -> Iterator[Value]:
+def _word(match: re.Match[str], text: str) -> Iterator[LedgerValue]:
     word, start = match[0], match.start()
     low = word.lower()
     if low in _NUMBER_WORDS and low not in ("one", "zero"):
         raw = _NUMBER_WORDS[low]
         following = re.match(r"[\s-]+([a-z]+)", text[match.end() : match.end() + 20])
-        yield Value("number", raw, word, start, frozenset(), _forms(raw, following[1] if following else ""))
+        yield LedgerValue("number", raw, word, start, frozenset(), _forms(raw, following[1] if following else ""))
     elif low in WEEKDAYS and (len(low) > 3 or word[0].isupper()):
-        yield Value("weekday", WEEKDAYS[low], word, start)
+        yield LedgerValue("weekday", WEEKDAYS[low], word, start)
     elif _is_name(word):
         first = bool(_SENTENCE_END.search(text[max(0, start - 6) : start])) or (
             start <= 6 and not text[:start].strip(" -*•>#\n")
         )
-        yield Value("name", low.split("'")[0].split("’")[0], word, start, vague=first)
+        yield LedgerValue("name", low.split("'")[0].split("’")[0], word, start, vague=first)
 
 
 def _is_name(word: str) -> bool:

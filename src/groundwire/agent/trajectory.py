@@ -182,6 +182,10 @@ class TrajectoryStats:
         return self.flagged / self.claims if self.claims else None
 
     @property
+    def retried_share(self) -> float | None:
+        return self.retries / self.verifications if self.verifications else None
+
+    @property
     def seconds_share(self) -> float | None:
         return self.verification_seconds / self.base_seconds if self.base_seconds else None
 

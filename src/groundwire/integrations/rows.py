@@ -92,11 +92,12 @@ def parse_row(raw: bytes) -> ParsedBatchRow:
         raise InputError(f"the row is not JSON: {error}") from None
     if not isinstance(row, dict):
         raise InputError("the row is not a JSON object")
+    response = _text(row, "response")
     if row.get("sources") is None and row.get("context") is None:
         raise InputError("the row has neither 'sources' nor 'context'")
     sources = as_sources({"context": row["context"]} if row.get("sources") is None else row["sources"])
     question, traceparent = (_text(row, key, optional=True) for key in ("question", "traceparent"))
-    return ParsedBatchRow(_text(row, "response"), sources, question, as_turns(row.get("history") or ()), traceparent)
+    return ParsedBatchRow(response, sources, question, as_turns(row.get("history") or ()), traceparent)
 
 
 def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:

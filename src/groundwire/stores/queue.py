@@ -222,6 +222,8 @@ class RejectedFacts:
 
     def add(self, connection: Connection, rejected: RejectedFact) -> None:
         values = {name: getattr(rejected, name) for name in RejectedFact.__slots__ if name != "id"}
+        # A lone surrogate may be the very reason for the rejection, and no database stores it.
+        values |= {k: v.encode(errors="replace").decode() for k, v in values.items() if isinstance(v, str)}
         connection.execute(insert(rejected_facts).values({**values, "recorded": self._clock()}))
 
     def latest(self, limit: int = 100) -> list[RejectedFact]:

@@ -22,6 +22,7 @@ Script = Callable[[Query], Answer] | Mapping[str, Answer]
 
 _SUPPORTED: Answer = (0.98, 0.01)  # clearly above and below every threshold
 _UNSUPPORTED: Answer = (0.05, 0.05)
+_RECORDED_CALLS = 10_000  # more than any test makes; a server with this backend must not grow for ever
 
 
 def verbatim(query: Query) -> Answer:
@@ -39,9 +40,8 @@ class FakeVerifier:
         default: the answer to claims that are not in the table.
         failing: consumed one item per call; an error is raised, None lets the call through.
         hold: every call waits until this event is set.
-        record: whether `calls` keeps the queries; not in a server, which would grow with every request.
 
-    `calls` holds the queries of each call, `peak` the largest number of simultaneous calls.
+    `calls` holds the queries of the first calls, `peak` the largest number of simultaneous calls.
     """
 
     def __init__(
@@ -51,13 +51,11 @@ class FakeVerifier:
         default: Answer = _UNSUPPORTED,
         failing: Iterable[GroundwireError | None] = (),
         hold: asyncio.Event | None = None,
-        record: bool = True,
     ) -> None:
         self._script = script
         self._default = default
         self._failing: Iterator[GroundwireError | None] = iter(failing)
         self._hold = hold
-        self._record = record
         self._running = 0
         self.calls: list[tuple[Query, ...]] = []
         self.peak = 0
@@ -68,7 +66,7 @@ class FakeVerifier:
         return sum(map(len, self.calls))
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        if self._record:
+        if len(self.calls) < _RECORDED_CALLS:
             self.calls.append(tuple(queries))
         self._running += 1
         self.peak = max(self.peak, self._running)
