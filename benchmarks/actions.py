@@ -1,7 +1,7 @@
 """`make bench-actions`: how often statements of agents about their own actions are judged rightly.
 
-The traces are written by hand. The rules were developed with `open`, `held`, `fresh` and `dev`; `blind` was written without
-sight of the rules and measured after them.
+The traces are written by hand. The rules were developed with `open`, `held`, `fresh` and `dev`; `blind` was written
+without sight of the rules and measured after them.
 """
 
 from __future__ import annotations
