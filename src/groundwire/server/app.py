@@ -32,7 +32,7 @@ from groundwire.server.service import Service
 from groundwire.stores.keys import SCOPES, KeyStore
 from groundwire.version import __version__
 
-ROUTERS: tuple[str, ...] = ("page", "reports", "check", "facts", "outputs", "answers")
+ROUTERS: tuple[str, ...] = ("page", "health", "reports", "check", "facts", "outputs", "answers")
 """Modules of `routes`, each with a `router`, in the order in which they are matched."""
 
 

@@ -1,5 +1,4 @@
-"""The web pages (`/`, `/audit`, `/r/{id}`), the interactive API documentation (`/docs`), and operation: liveness,
-readiness, metrics and the report's schema (`/healthz`, `/readyz`, `/metrics`, `/schema`).
+"""The web pages (`/`, `/audit`, `/r/{id}`) and the interactive API documentation (`/docs`).
 
 Everything is served from this host: HTML, CSS and ES modules of this package, and Swagger UI from the package
 fastapi-offline.
@@ -7,7 +6,6 @@ fastapi-offline.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import gzip
 import hashlib
@@ -17,21 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import PlainTextResponse
 
-from groundwire.reports.schema import HealthOut, ReadyOut, report_schema
-from groundwire.server.deps import ServiceDep, json_response, route
+from groundwire.server.deps import ServiceDep
 from groundwire.server.middleware import CSP
-from groundwire.server.problems import NotFound, Problem, problem_response
-from groundwire.server.service import OK
+from groundwire.server.problems import NotFound
 from groundwire.version import __version__
 
-pages = APIRouter(include_in_schema=False)
-_get = partial(pages.api_route, methods=["GET", "HEAD"])
+router = APIRouter(include_in_schema=False)
+_get = partial(router.api_route, methods=["GET", "HEAD"])
 
 _PAGES = {"check": "Check", "audit": "Audit"}
 _MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
@@ -145,52 +139,3 @@ async def docs_asset(name: str, request: Request) -> Response:
 def _swagger_asset(name: str) -> StaticAsset:
     body = files("fastapi_offline").joinpath("static", name).read_bytes()
     return StaticAsset.of(body, _MEDIA_TYPES[name.rpartition(".")[2]])
-
-
-# ---- operation
-
-operation = APIRouter(tags=["operation"])
-
-
-@operation.head("/healthz", include_in_schema=False)
-@operation.get("/healthz", summary="Liveness", response_model=HealthOut)
-async def healthz() -> Response:
-    return json_response({"status": "ok", "version": __version__})
-
-
-@operation.head("/readyz", include_in_schema=False)
-@route(operation, "GET", "/readyz", ReadyOut)
-async def readyz(request: Request, service: ServiceDep) -> Response:
-    """Readiness.
-
-    200 if the model is loaded and the store answers; 503 while starting, draining or failing.
-    """
-    if service.state.draining:
-        return problem_response(request, Problem("unavailable", "this server is shutting down"))
-    model, store = service.model_state, await service.store_state()
-    if model == store == OK:
-        # Drift does not make a server unready: its verdicts are as good as they were, their promise is not.
-        drift = {"drift": str(service.drift.status)} if service.drift else {}
-        return json_response({"status": "ready", "model": model, "store": store, **drift})
-    return problem_response(request, Problem("unavailable", f"model: {model}; store: {store}", retry_after=1))
-
-
-@operation.get("/schema", summary="JSON Schema of reports", response_model=dict[str, Any])
-async def schema() -> Response:
-    """What `groundwire schema` prints."""
-    return json_response(report_schema())
-
-
-@route(operation, "GET", "/metrics", response_class=PlainTextResponse)
-async def metrics(service: ServiceDep) -> Response:
-    """Prometheus metrics.
-
-    Claims, verdicts, batches, cache and failures of the engine, and HTTP requests.
-    """
-    body = await asyncio.to_thread(service.metrics.render)
-    return Response(body, media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-router = APIRouter()
-router.include_router(pages)
-router.include_router(operation)
