@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.growth import assert_linear
 
-from groundwire.actions.judge import check_answer
+from groundwire.actions.judge import check_actions, check_answer
+from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.types import ActionLedger, CallRecord
 
 READ = CallRecord("Read", '{"file_path": "/app/dates.py"}', "def parse(s): ...")
@@ -144,3 +146,19 @@ BROKEN = CallRecord("k8s.get_op", '{"op": "op-9"}', '{"op": "op-9", "status": "F
 )
 def test_how_things_are_said_to_be_is_compared(answer: str, calls: tuple[CallRecord, ...], status: str) -> None:
     assert judged(answer, *calls) == [status]
+
+
+def test_the_cost_is_linear_in_the_calls() -> None:
+    """One answer over a long run of calls that all have its words."""
+
+    def conversation(calls: int) -> str:
+        messages: list[dict[str, object]] = []
+        for number in range(calls):
+            arguments = json.dumps({"order_id": f"A-{1000 + number}", "status": "shipped"})
+            call = {"id": str(number), "function": {"name": "update_order", "arguments": arguments}}
+            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            messages.append({"role": "tool", "tool_call_id": str(number), "content": '{"ok": true}'})
+        messages.append({"role": "assistant", "content": "I updated order A-1003 and order A-1007 to shipped."})
+        return json.dumps(messages)
+
+    assert_linear(lambda text: check_actions(ledger_of(read_events(json.loads(text)))), conversation, 60)

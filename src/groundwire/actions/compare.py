@@ -79,7 +79,10 @@ class StatementComparison:
         return f"the call names {rivals[0].text}, not {value.text}" if rivals else ""
 
     def _person(self, known: bool) -> str:
-        """Whom the calls were made for, if the statement does not name them. `known`: another call names the one it does."""  # noqa: E501
+        """Whom the calls were made for, if the statement does not name them.
+
+        `known`: another call names the person that the statement names.
+        """
         said = set(_parts(self.text))
         for place, call in zip(self.targets, self._calls, strict=True):
             people = [slot for key, slot in call.slots if _PERSON_KEY.search(key) and not re.search(r"\d", slot)]
@@ -166,7 +169,8 @@ class StatementComparison:
             for one, other in (("from", "to"), ("to", "from")):
                 mine = said.get(one, frozenset())
                 if mine and mine & given[other] and not mine & given[one] and given[one]:
-                    return f"the call has it the other way round: {one} {next(call.fields[k] for k in _ROLE_KEYS[one] if k in call.fields)}"  # noqa: E501
+                    value = next(call.fields[key] for key in _ROLE_KEYS[one] if key in call.fields)
+                    return f"the call has it the other way round: {one} {value}"
         return ""
 
     def _meaning(self, call: LedgerCall, keys: Sequence[str]) -> frozenset[str]:

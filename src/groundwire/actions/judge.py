@@ -394,7 +394,7 @@ class _Judge:
         return bad or self._result(statement, [self.calls[place] for place in targets])
 
     def _other_verb(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
-        """Every such call is named by the verb of another statement, and none by this one's: archived, not unsubscribed."""  # noqa: E501
+        """Every such call is named by the verb of another statement, none by this one's: archived, not unsubscribed."""
         others = {one.verb for one in self.statements if one.start != statement.start} - {"", statement.verb}
         if statement.verb in _COMMON_VERBS or statement.passive:
             return ""

@@ -122,10 +122,9 @@ def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
         end = match.start() if match else len(sentence)
         clause = sentence[start:end]
         if len(clause.split()) > 2 and not _HYPOTHETICAL.search(clause):
-            yield ActionStatement(
-                clause.strip(), offset + start + len(clause) - len(clause.lstrip()), offset + start + len(clause.rstrip()),  # noqa: E501
-                "", frozenset(), clause, clause, is_report=True,
-            )  # fmt: skip
+            begin = offset + start + len(clause) - len(clause.lstrip())
+            finish = offset + start + len(clause.rstrip())
+            yield ActionStatement(clause.strip(), begin, finish, "", frozenset(), clause, clause, is_report=True)
         start = match.end() if match else end
 
 
