@@ -22,7 +22,7 @@ Script = Callable[[Query], Answer] | Mapping[str, Answer]
 
 _SUPPORTED: Answer = (0.98, 0.01)  # clearly above and below every threshold
 _UNSUPPORTED: Answer = (0.05, 0.05)
-_RECORDED_CALLS = 10_000  # more than any test makes; a server with this backend must not grow for ever
+RECORDED_CALLS = 10_000  # more than any test makes; a server with this backend must not grow for ever
 
 
 def verbatim(query: Query) -> Answer:
@@ -66,7 +66,7 @@ class FakeVerifier:
         return sum(map(len, self.calls))
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        if len(self.calls) < _RECORDED_CALLS:
+        if len(self.calls) < RECORDED_CALLS:
             self.calls.append(tuple(queries))
         self._running += 1
         self.peak = max(self.peak, self._running)
