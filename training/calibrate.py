@@ -31,7 +31,7 @@ from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from training.pools_short import auroc
 
 from groundwire.text.document import Document
-from groundwire.verdicts.summary import WORST, with_odds
+from groundwire.verdicts.summary import with_odds
 from groundwire.verifiers.local.calibration import features, is_clear
 from groundwire.verifiers.local.network import Network, Reading
 from groundwire.verifiers.local.quantities import NumberCheck, check_numbers
@@ -203,7 +203,7 @@ def feature_table(found: Sequence[Example], relevance: float) -> np.ndarray:
 
 
 def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[str, tuple[float, bool]]]:
-    """Per kind and answer: the chance that one of its three worst claims is unsupported, and the truth."""
+    """Per kind and answer: the risk of its worst claim, as the package computes it, and the truth."""
     by_answer: dict[tuple[str, str], list[tuple[float, bool]]] = {}
     for example, p_yes in zip(found, yes, strict=True):
         if example.answer:
@@ -211,8 +211,8 @@ def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[st
             by_answer.setdefault(key, []).append((float(p_yes), example.label != ENTAILMENT))
     risks: dict[str, dict[str, tuple[float, bool]]] = {}
     for (kind, answer), claims in by_answer.items():
-        worst = sorted(with_odds(p_yes, len(claims)) for p_yes, _ in claims)[:WORST]
-        risks.setdefault(kind, {})[answer] = (1 - float(np.prod(worst)), any(wrong for _, wrong in claims))
+        risk = 1 - with_odds(min(p_yes for p_yes, _ in claims), len(claims))
+        risks.setdefault(kind, {})[answer] = (risk, any(wrong for _, wrong in claims))
     return risks
 
 

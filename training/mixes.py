@@ -7,6 +7,7 @@ GROUNDED: dict[str, float] = {
     "grounded.made": 12,
     "grounded.verbatim": 3,
     "grounded.exchanged": 10,
+    "grounded.traces": 14,  # statements of agents over the ledger of their calls
     "grounded.card_answers": 4,
     "grounded.answers": 8,
     "grounded.ragtruth": 14,

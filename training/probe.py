@@ -35,7 +35,7 @@ def read(model: CrossEncoder, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
     coded = encode([Pair(window, claim, 0) for window, claim in pairs], LIMIT)
     order = sorted(range(len(coded)), key=lambda i: len(coded[i].ids))
     found = np.zeros((len(coded), 3))
-    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.inference_mode():
         for at in range(0, len(order), BATCH):
             chosen = order[at : at + BATCH]
             ids, mask, types, *_ = collate([coded[i] for i in chosen], model.encoder.shape)

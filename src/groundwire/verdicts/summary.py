@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
-from math import pow, prod
+from math import pow
 
 from typing_extensions import TypedDict  # pydantic reads its schema also on Python 3.11
 
@@ -46,32 +46,32 @@ def claim_risk(verdict: ClaimVerification) -> float:
     return 1.0 - verdict.p1
 
 
-WORST = 3
-"""Claims that decide a response's risk. On held-out answers 2 to 6 made no difference."""
+MOST_CLAIMS = 3
+"""Claims of a response that its prior counts. Long answers of real models are wrong more often than short ones: on
+252 held-out answers, counting every claim ranks RAGTruth's with an AUROC of .777 and counting three with .825."""
 
 
 def with_odds(p_yes: float, claims: int) -> float:
     """P(supported) of a claim in a response of so many claims.
 
-    A claim's own P(yes) takes it to be as likely right as wrong before any evidence. A whole response is taken to be
-    as likely right as wrong whatever its length, so each claim of a long one is more likely right than one alone.
+    A claim's own P(yes) takes it to be as likely right as wrong before any evidence. A response of up to three claims
+    is taken to be as likely right as wrong, so each of its claims is more likely right than one alone.
 
-    >>> [round(with_odds(0.5, claims), 2) for claims in (1, 2, 8)]
-    [0.5, 0.71, 0.92]
+    >>> [round(with_odds(0.5, claims), 2) for claims in (1, 2, 3, 8)]
+    [0.5, 0.71, 0.79, 0.79]
     """
-    share = pow(0.5, 1 / max(1, claims))
+    share = pow(0.5, 1 / min(max(1, claims), MOST_CLAIMS))
     odds = share / (1.0 - share)
     return odds * p_yes / (1.0 + (odds - 1.0) * p_yes)
 
 
 def response_risk(claims: Sequence[ClaimVerification]) -> float:
-    """How likely one of the riskiest claims is unsupported, each taken by itself.
+    """How likely the riskiest claim is unsupported, given the number of claims.
 
-    Only the worst few count: many claims that are each a little doubtful do not make a wrong answer.
+    The others do not count: many claims that are each a little doubtful do not make a wrong answer.
     """
     count = sum(claim.p1 is not None for claim in claims)
-    worst = sorted((claim_risk(c) for c in claims), reverse=True)[:WORST]
-    return 1.0 - prod(with_odds(1.0 - risk, count) for risk in worst)
+    return 1.0 - with_odds(1.0 - max(map(claim_risk, claims), default=0.0), count)
 
 
 def apply_response_threshold(verdicts: Sequence[ClaimVerification], threshold: float | None) -> list[ClaimVerification]:
