@@ -51,7 +51,6 @@ from groundwire.verdicts.judge import (
     unchecked,
     with_shares,
 )
-from groundwire.verdicts.repair import annotate, apply, dispute, mitigate
 from groundwire.verdicts.summary import (
     add_history_sources,
     add_kb_source,
@@ -354,6 +353,8 @@ async def fix(
     report: HallucinationReport, case: Case, context: CheckContext, settings: MitigationConfig, attempt: int
 ) -> HallucinationReport:
     """Repair each flag and check again. A correction that fails the check becomes a remark."""
+    from groundwire.verdicts.repair import apply, mitigate  # imported late: most checks repair nothing
+
     actions = mitigate(all_flags(report), report.response, settings, attempt)
     corrections = [action for action in actions if action.kind is ActionKind.CORRECT]
     if corrections:
@@ -371,6 +372,8 @@ def all_flags(report: HallucinationReport) -> list[Flag]:
 
 async def _broken(repair: Repair, case: Case, context: CheckContext) -> dict[Action, Action]:
     """For each correction that is flagged again, the action to take instead."""
+    from groundwire.verdicts.repair import annotate, dispute
+
     again = await check(replace(case, response=repair.text), context)
     bad = [(c.start, c.end) for c in again.claims if c.is_flagged] + [(f.start, f.end) for f in again.flags]
     otherwise = [flag.fix for flag in again.flags if flag.correction and flag.fix]

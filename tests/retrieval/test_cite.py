@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.retrieval import cited_ids, phantoms, resolve
+from groundwire.retrieval.gather import cited_ids, phantoms, resolve
 from groundwire.types import Claim, Source
 
 

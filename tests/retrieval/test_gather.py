@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from groundwire import _loop
 from groundwire.claims.extractor import extract
-from groundwire.retrieval import Evidence, Index, tokens
+from groundwire.retrieval.gather import Evidence
+from groundwire.retrieval.select import Index, tokens
 from groundwire.text.structure import MARKERS
 from groundwire.types import Claim, Source
 

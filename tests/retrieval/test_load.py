@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.retrieval import load_answer, load_sources, units
+from groundwire.retrieval.load import load_answer, load_sources
+from groundwire.retrieval.select import units
 from groundwire.types import Source
 
 LIMIT = 1_000_000

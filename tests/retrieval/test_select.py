@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.retrieval import Index, units
+from groundwire.retrieval.select import Index, units
 from groundwire.types import Source, Unit, UnitKind
 
 TOWER = Source(

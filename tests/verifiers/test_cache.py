@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,41 +118,3 @@ async def test_hits_and_misses_are_counted(store: CacheStore) -> None:
     await cached.estimate([A])
     figures = metrics.figures()
     assert (figures.cache_hits, figures.cache_misses, figures.cache_hit_rate) == (2, 2, 0.5)
-
-
-class Held:
-    """Says when it is asked, and answers when it is let go."""
-
-    def __init__(self) -> None:
-        self.asked: asyncio.Queue[tuple[Query, ...]] = asyncio.Queue()
-        self.let_go = asyncio.Event()
-
-    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        self.asked.put_nowait(tuple(queries))
-        await self.let_go.wait()
-        return [Estimate.point(ord(query.claim) / 200, 0.0, "held") for query in queries]
-
-
-async def test_callers_at_the_same_time_share_one_answer(store: CacheStore) -> None:
-    held, metrics = Held(), Metrics()
-    cached = Cached(held, store, "held:1", HOUR, metrics=metrics)
-    callers = [asyncio.create_task(cached.estimate(asked)) for asked in ([A], [A, B], [B, A, B])]
-    assert {await held.asked.get(), await held.asked.get()} == {(A,), (B,)}
-    held.let_go.set()
-    a, b = ord("a") / 200, ord("b") / 200
-    answers = await asyncio.gather(*callers)
-    assert [[e.p_yes for e in answer] for answer in answers] == [[a], [a, b], [b, a, b]]
-    assert held.asked.empty()
-    assert (metrics.figures().cache_hits, metrics.figures().cache_misses) == (4, 2)
-
-
-async def test_who_waits_for_a_caller_that_gives_up_asks_for_itself(store: CacheStore) -> None:
-    held = Held()
-    cached = Cached(held, store, "held:1", HOUR)
-    first, second = (asyncio.create_task(cached.estimate([A])) for _ in range(2))
-    await held.asked.get()
-    first.cancel()
-    assert await held.asked.get() == (A,)
-    held.let_go.set()
-    assert [e.error for e in await second] == [None]
-    assert first.cancelled()

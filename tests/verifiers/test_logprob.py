@@ -218,13 +218,6 @@ async def test_when_all_fail_the_backend_has_failed() -> None:
     assert caught.value.retry_after == 3
 
 
-async def test_a_dead_backend_is_not_asked_for_every_claim() -> None:
-    generator = ScriptedGenerator(lambda _: BackendDown("gone"))
-    with pytest.raises(BackendDown):
-        await LogprobOrSampling(generator, concurrency=2).estimate([Query(str(i), "c") for i in range(100)])
-    assert len(generator.calls) < 12
-
-
 async def test_a_server_without_logprobs_says_so() -> None:
     with pytest.raises(BackendError, match="no logprobs"):
         await ask(ScriptedGenerator(["YES"]), Query("a", "c"), 20, "m")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.types import Query
-from groundwire.verifiers.consistency import FLOOR, STEP, merge, parse_score, scores
+from groundwire.verifiers.consistency import FLOOR, STEP, ConsistencyVerifier, merge, parse_score, scores
 
 QUERY = Query("It is so.", "The context.")
 
@@ -84,29 +84,30 @@ def test_the_reason_stands_without_number_and_label() -> None:
     assert (found.contradicted, found.reason) == (True, "the context says 67 million")
 
 
-async def test_one_score_alone_is_known_to_two_tenths_and_never_certain() -> None:
-    found = await scores(ScriptedGenerator(["1.0 SUPPORTED it says so"]), QUERY, 1)
-    estimate = merge(found, [], "m")
+def test_one_score_alone_is_known_to_two_tenths_and_never_certain() -> None:
+    estimate = merge(scores(["1.0 SUPPORTED it says so"]), [], "m")
     assert estimate.p_yes == 1.0 - FLOOR
     assert estimate.low == pytest.approx(1.0 - FLOOR - 2 * STEP + FLOOR)
     assert (estimate.reason, estimate.speaks) == ("it says so", True)
 
 
-async def test_a_contradiction_is_a_no_and_silence_is_not() -> None:
+def test_a_contradiction_is_a_no_and_silence_is_not() -> None:
     replies = ["0.0 CONTRADICTED it says 5", "0.0 NOT MENTIONED nothing about it"]
-    no, silent = [merge(await scores(ScriptedGenerator([reply]), QUERY, 1), [], "m") for reply in replies]
+    no, silent = [merge(scores([reply]), [], "m") for reply in replies]
     assert no.p_no > 0.9
     assert silent.p_no == 0.0
     assert (no.speaks, silent.speaks) == (True, False)
 
 
-async def test_one_score_among_nonsense_is_none() -> None:
-    assert await scores(ScriptedGenerator(["1.0", "what?", "not 0.9", "hm"]), QUERY, 4) == []
+def test_one_score_among_nonsense_is_none() -> None:
+    assert scores(["1.0", "what?", "not 0.9", "hm"]) == []
 
 
 async def test_more_scores_are_sampled_and_those_without_a_number_left_out() -> None:
-    generator = ScriptedGenerator(["0.4", "0.6", "what?", "0.5"])
-    assert [one.support for one in await scores(generator, QUERY, 4)] == [0.4, 0.6, 0.5]
+    replies = ["0.4", "0.6", "what?", "0.5"]
+    assert [one.support for one in scores(replies)] == [0.4, 0.6, 0.5]
+    generator = ScriptedGenerator([*replies, *["UNKNOWN"] * 4])
+    await ConsistencyVerifier(generator, samples=4).estimate([QUERY])
     assert generator.calls[0].temperature > 0
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.text.lexicon import SPEECH_VERBS, word_table
+from groundwire.text.lexicon import SPEECH_VERBS, expressions, grammar, word_table
 from groundwire.text.numbers import numbers
 from groundwire.types import ClaimKind
 
@@ -38,52 +38,18 @@ from groundwire.types import ClaimKind
 # possibility and are part of the claim.
 
 _DATA = word_table("assertiveness")
-_NUMBER = r"(?P<number>\d{1,3}(?:[.,]\d{1,4})?)"
-_PERCENT = r"\s?(?:%|percent\b|per\s?cent\b|אחוזים|אחוז)"
+_GRAMMAR = grammar("assertiveness")
+_STATED, _STATED_LEADS, _TAILS = (
+    tuple(map(re.compile, _GRAMMAR[name])) for name in ("stated", "stated_leads", "stated_tails")
+)
+_AUXILIARY, _SUBJECT, _LEADS, _NEGATES, _INTRODUCTION, _INTRODUCES, _ONLY, _SYNTAX = expressions(
+    "assertiveness", "is_auxiliary subject leads negates introduction introduces only syntax"
+)
+_TOLD, _ASKED_ABOUT, _TAG, _POINTS_ON, _OPEN_END = expressions(
+    "assertiveness", "told asked_about tag points_on open_end"
+)
 _DIGIT = re.compile(r"\d")
-_FIGURE = rf"{_NUMBER}(?P<percent>{_PERCENT})?"
-_SHARE = rf"{_NUMBER}{_PERCENT}"
-_SURE = r"(?:sure|certain|confident|positive)"
-_I_AM = r"(?:i(?:['’]m| am)|we(?:['’]re| are))"
-_ABOUT = r"(?:about |around |roughly |at least )?"
-_CONFIDENCE = r"(?:confidence|certainty)(?:\s+(?:level|score|rating))?"
-_CONFIDENCE_HE = r"(?:רמת\s+)?(?:ביטחון|בטחון|ודאות|וודאות)"
-_SURE_HE = r"(?:בטוחה?|משוכנעת?)"
-_STATISTICS = r"(?!\s+(?:interval|level|limit|bound|region|band|ci\b))"
-_MOODS = "".join(rf"(?<!{whose} )" for whose in ("consumer", "business", "investor", "public", "market"))
-
-
-def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
-
-
-_STATED = _patterns(
-    rf"{_SHARE}\s+{_SURE}\b",
-    rf"{_SHARE}\s+(?:confidence|certainty)\b{_STATISTICS}",
-    rf"\b{_SURE}\s+(?:to|at|with)\s+{_ABOUT}{_SHARE}",
-    rf"{_MOODS}\b{_CONFIDENCE}\s*(?:is\s+|of\s+|at\s+|[:=≈~]\s*){_ABOUT}{_FIGURE}",
-    rf"{_SURE_HE}\s+ב-?\s?{_SHARE}",
-    rf"{_SHARE}\s+(?:{_SURE_HE}|{_CONFIDENCE_HE})",
-    rf"{_CONFIDENCE_HE}\s*(?:של\s+|[:=]\s*){_FIGURE}",
-)
-
 _INFERRED = [(re.compile(row["pattern"], re.IGNORECASE), row["confidence"]) for row in _DATA["hedges"]]
-
-_STATED_LEADS = _patterns(
-    rf"{_I_AM} {_ABOUT}{_SHARE}\s+{_SURE}(?:,|\s+that)?\s+(?=\S)",
-    rf"{_I_AM} {_SURE} (?:to|at|with) {_ABOUT}{_SHARE}(?:,|\s+that)?\s+(?=\S)",
-    rf"with (?:a )?{_ABOUT}{_SHARE}\s+(?:confidence|certainty),?\s+(?=\S)",
-    rf"{_CONFIDENCE}\s*[:=]?\s*{_FIGURE}\s*[,;:.–—-]\s+(?=\S)",
-    rf"אני {_SURE_HE} ב-?\s?{_SHARE}\s+(?:כי\s+|ש-?)(?=\S)",
-)
-_TAILS = _patterns(
-    rf"[,;]?\s*[(\[]\s*(?:with\s+)?(?:my\s+)?{_CONFIDENCE}\s*(?:is|of|[:=≈~])?\s*{_FIGURE}\s*[)\]]\s*(?=[.!]?\s*\Z)",
-    rf"[,;]?\s*[(\[]\s*{_SHARE}\s+(?:sure|certain|confident|confidence|certainty)\s*[)\]]\s*(?=[.!]?\s*\Z)",
-    rf"[,;]?\s*[(\[]\s*{_CONFIDENCE_HE}\s*[:=]?\s*{_FIGURE}\s*[)\]]\s*(?=[.!]?\s*\Z)",
-)
-_ONLY = _patterns(
-    rf"\W*(?:my\s+|overall\s+)?(?:{_CONFIDENCE}|{_CONFIDENCE_HE})\s*(?:is\s+|of\s+|[:=≈~]\s*){_FIGURE}\W*"
-)
 
 
 def stated(text: str) -> float | None:
@@ -143,7 +109,7 @@ def content(text: str) -> tuple[int, int]:
 
 def is_only_confidence(text: str) -> bool:
     """True if a sentence only states a confidence: "Confidence: 80 %"."""
-    return len(text) < 80 and bool(_DIGIT.search(text)) and any(pattern.fullmatch(text) for pattern in _ONLY)
+    return len(text) < 80 and bool(_DIGIT.search(text)) and bool(_ONLY.fullmatch(text))
 
 
 # Split compound sentences into single assertions, if that is safe.
@@ -152,11 +118,6 @@ def is_only_confidence(text: str) -> bool:
 # and quotation marks. "if", "that" and speech verbs bind both halves. There is no split before a pronoun ("it
 # fell by 3 %" says nothing alone) and at the last "and" of a list.
 
-_AUXILIARY = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|does|did|can|could|will|would|may|might|must|should|isn['’]t|aren['’]t|wasn['’]t|"
-    r"weren['’]t|hasn['’]t|haven['’]t|hadn['’]t|doesn['’]t|didn['’]t|can['’]t|cannot|couldn['’]t|won['’]t|wouldn['’]t|shouldn['’]t)\b",
-    re.IGNORECASE,
-)
 _VERB = re.compile(rf"\b(?:{'|'.join(word_table('words')['finite'].split())})\b")
 
 
@@ -176,19 +137,8 @@ def first_verb(text: str) -> int:
 
 
 _JOINT = re.compile(r"\s*;\s+(?:(?:and|but|however|moreover|meanwhile),?\s+)?|,\s+(?:and|but|while|whereas|yet)\s+")
-_SUBJECT = re.compile(
-    r"(?:the|a|an|this|these|those|our|my|your|some|many|most|all|both|each|every|no|several|two|"
-    r"three|four|five|another|other|there)\s+[\w'’-]|[A-Z][\w'’.&-]*|\d[\d.,]*\s+\w"
-)
 _PRONOUN = re.compile(r"(?:it|he|she|they|this|that|we|you|i|which|who|there)\b", re.IGNORECASE)
-_BINDS = re.compile(
-    r"\b(?:if|when|unless|because|although|though|whether|that|how|why|what|between|either|neither|not only"
-    r"|states?|stated|reports?|reported|according|argue|suggest|" + "|".join(sorted(SPEECH_VERBS)) + r")\b",
-    re.IGNORECASE,
-)
-_LEADS = re.compile(
-    r"(?:while|as|since|after|before|until|once|despite|in order|so that|for example|e\.g)\b", re.IGNORECASE
-)
+_BINDS = re.compile(rf"\b(?:{_GRAMMAR['binding']}|{'|'.join(sorted(SPEECH_VERBS))})\b", re.IGNORECASE)
 _OPENERS, _CLOSERS = "([{“«「『（【", ")]}”»」』）】"
 _INTERRUPTS = re.compile(r"[,;:()]|\b(?:which|who|that|to)\b")
 _MIN_WORDS = 3  # a shorter clause is not an assertion
@@ -261,53 +211,7 @@ def _part(name: str) -> str:
 
 _ENDS_ASKING = re.compile(r"[?？؟⁇⁈]\s*[!?？！.…]*[\"'”’»)\]}*_」』）\s]*\Z")
 _QUOTED_END = re.compile(r"[\"“«„]([^\"“”«»„]{1,200})[?？؟][\"”»]\s*[.!]?\s*\Z")
-_NEGATES = re.compile(
-    r"\b(?:no|not|none|unable|cannot|impossible|insufficient|unclear|unknown|silent|difficult|hard|sorry)\b|n't\b|apolog|[א-ת]",
-    re.I,
-)
-_INTRODUCTION = re.compile(
-    r"(?:[^.,;:]{1,120},|and|but|so|yet|however|therefore|thus|additionally|unfortunately) ", re.I
-)
-_INTRODUCES = re.compile(
-    r"(?:based|according|given|from|as|if|while|although|though|since|i'?m|i am|i|unfortunately)\b", re.I
-)
 _HEAD = 400
-# "Did you know that the tower is 330 m tall?" asserts what follows; "Did you know who built it?" asks.
-_TOLD = re.compile(
-    r"\W*(?:(?:and|but|so|well),? )?(?:(?:did|do|didn['’]t|don['’]t) you (?:also )?"
-    r"(?:know|reali[sz]e|notice)(?: that)?"
-    r"|(?:are|were|aren['’]t) you aware(?: of the fact)? that|have you (?:ever )?heard that"
-    r"|who (?:knew|would have thought) that|(?:can|could) you (?:believe|imagine)(?: that)?"
-    r"|(?:is|isn['’]t) it (?:not )?(?:true|interesting|amazing|a fact|great|remarkable|surprising) that"
-    r"|(?:would|wouldn['’]t|don['’]t) you (?:not )?(?:say|agree|think|believe) that"
-    r"|האם ידעתם? (?:ש|כי ))[,:]?\s*",
-    re.I,
-)
-_ASKED_ABOUT = re.compile(
-    r"(?:what|who|whom|whose|where|when|why|how|which|if|whether|any|anyone|of|about|a|an)\b", re.I
-)
-# "It is 330 m tall, isn't it?"
-_TAG = re.compile(
-    r"[,–—-]\s*(?:(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|ai)(?:n['’]t)?"
-    r"\s+(?:it|he|she|they|we|you|there|that|this|i|one)(?:\s+(?:not|think|agree|say))?"
-    r"|right|correct|true|no|yes|ok(?:ay)?|huh|eh|am i right|isn['’]t that (?:so|right|true)|innit"
-    r"|nicht wahr|oder|n['’]est-ce pas|verdad|נכון|לא)\s*(?=[?？؟])",
-    re.I,
-)
-# A line with a final colon introduces something where it stops short of saying it, or points to what follows.
-_POINTS_ON = re.compile(
-    r"\b(?:following|follows?|below|here(?:'s)?|these|this|those|some|several|various|many|multiple|certain|key|main|steps?|reasons?"
-    r"|ways?|points?|factors?|features?|options?|examples?|details?|information|summary|overview|list|table|breakdown)\b",
-    re.I,
-)
-_OPEN_END = re.compile(
-    r"\b(?:as|by|for|from|in|into|of|on|that|to|with|and|or|the|a|an|be|been|including|includes?|included|offers?|offered|says?|said"
-    r"|states?|stated|reads?|follows|provides?|provided|contains?|features?|covers?|are|is|was|were|has|have|had)\W*\Z",
-    re.I,
-)
-_SYNTAX = re.compile(
-    r"[{}=;<>\\|@]|\w\(|\w\[|::|->|\w\.\w+\.\w|\w_\w|^\W*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|AND|OR)\b"
-)
 _LABELLED_VALUE = re.compile(r"(?:[:=]|\s[–—-])\s*(?:[^\W\d]+\s+){0,3}[$€£¥₪~≈±+-]?\d")
 
 

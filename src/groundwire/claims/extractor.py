@@ -29,15 +29,14 @@ from groundwire.claims.assertiveness import (
     states_value,
 )
 from groundwire.claims.markup import CitationMark, PlainText, SourceNames, named_in, readable, resolve, strip_markup
+from groundwire.text.lexicon import expressions
 from groundwire.text.numbers import numbers
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
 _BUT = re.compile(r",?\s+(?:but|however|although|nevertheless)[\s,]+|,\s+(?:so|though)\s+|,?\s+(?:אבל|אך|אולם)\s+|;\s+")
 _SPLICE = re.compile(r",\s+(?=(?:the|it|its|this|an?|they|he|she|there)\b)", re.IGNORECASE)
-_REFERENCES = re.compile(
-    r"\W*(?:sources?|references?|citations?|bibliography|works cited|further reading|מקורות|הפניות)\W*\Z", re.I
-)
+_REFERENCES, _ADDRESSES_READER, _SUGGESTS = expressions("claims", "references addresses_reader suggests")
 _ADDRESS = re.compile(r"https?://|www\.|\bdoi\b|\bISBN\b")
 _ADDRESSES = re.compile(r"(?:https?://|www\.)\S*|\b(?:doi|ISBN)\b\S*(?:\s*[\d./-]+\S*)?|\bpp?\.\s*\d\S*")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -385,17 +384,6 @@ _READERS: dict[BlockKind, Callable[[_Answer, Block, Block | None], None]] = {
 MIN_STEPS = 3
 """Number of instructions in one answer from which they count as a procedure."""
 
-# Orders to the reader of the answer, or to the model: they say nothing about the subject.
-_ADDRESSES_READER = re.compile(
-    r"\W*(?:please |kindly )?(?:feel free|let (?:me|us) know|see|refer to|ignore|disregard|forget|answer"
-    r"|respond|reply)\b",
-    re.I,
-)
-_SUGGESTS = re.compile(
-    r"\W*(?:please|kindly|contact|consult|ask|visit|call|check with|talk to"
-    r"|(?:you \w+ (?:want to )?(?:also )?)?(?:consider|try))\b",
-    re.I,
-)
 _FORBIDS = re.compile(r"\W*(?:do not|don['’]t|never)\b", re.I)
 
 

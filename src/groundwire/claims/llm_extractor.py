@@ -17,6 +17,7 @@ from groundwire.claims.extractor import extract
 from groundwire.claims.markup import readable, strip_markup
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator, ask_about, json_items
+from groundwire.text.lexicon import expressions
 from groundwire.types import Claim, ClaimKind, Span
 
 MAX_CHARS = 6000
@@ -33,11 +34,7 @@ _SYSTEM = (
     'Answer with JSON only: {{"claims": [{{"quote": "..."}}]}}'
 )
 _WORD = re.compile(r"\w+")
-_LIGHT = re.compile(
-    r"(?:an?|the|of|in|on|at|to|for|and|or|but|so|yet|while|whereas|also|then|that|which|who|whom|whose|is|are|was|were"
-    r"|be|it|its|as|by|with|from|however|moreover|additionally|meanwhile)",
-    re.IGNORECASE,
-)
+(_LIGHT,) = expressions("claims", "light")
 _MAX_LOST = 0.15  # share of the words that the quotes may leave out
 
 

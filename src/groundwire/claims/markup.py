@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import reads_as_prose
+from groundwire.text.lexicon import expressions
 from groundwire.types import Span
 
 # Find citation marks in a text and resolve them to sources.
@@ -32,18 +33,9 @@ _BRACKETS = re.compile(
     re.MULTILINE,
 )
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻⋅·", "0123456789,-,,")
-_PREFIX = re.compile(
-    r"(?:see\s+)?(?:sources?|docs?|documents?|passages?|refs?|references?|citations?|cit|cite|מקורות|מקור|מסמך|קטע)"
-    r"(?:\s*[:#]\s*|\s+)",
-    re.IGNORECASE,
-)
+_PREFIX, _FILE, _BARE_NOUN, _SAYS = expressions("claims", "prefix file bare_noun says")
 _SEPARATOR = re.compile(r"\s*(?:[,;&،、]|\band\b|\]\s*\[)\s*")
 _LABEL = re.compile(r"\^?(?:[A-Za-z]{1,3}[-_ ]?)?\d{1,3}|\^[^\s\]]{1,40}")
-_FILE = re.compile(
-    r"[^\s\\]{1,80}\.(?:pdf|docx?|odt|rtf|epub|md|rst|tex|txt|log|html?|xml|csv|tsv|jsonl?|ya?ml|toml|ini|cfg|conf"
-    r"|xlsx?|pptx?|py|ipynb|js|ts|go|rs|java|c|h|cpp|sh|sql|metta)",
-    re.IGNORECASE,
-)
 _AUTHOR = re.compile(  # [Smith2020], [Smith et al., 2020]
     r"[A-Z][\w'’-]{1,30}(?: et al\.?| (?:and|&) [A-Z][\w'’-]{1,30})?,? ?(?:1[89]|20)\d\d[a-z]?"
 )
@@ -266,15 +258,6 @@ _ALT = re.compile(r"<img\b[^<>]*?\balt\s*=\s*(?P<quote>[\"'])(?P<label>[^<>\"']*
 _LINK_WORDS = re.compile(r"[^*`]+")
 _NUMBERED = re.compile(r"\[?\^?(?:[A-Za-z]{1,3})?\d{1,3}\]?")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_BARE_NOUN = re.compile(
-    r"(?:\b(?:to|in|by|from|see|per|of|source|sources|document|documents|passage|passages|reference|ref|both"
-    r"|cite|cites|citing|לפי|על פי|ראו|ראה|במקור|מקור|מסמך)|[(])\s*\Z",
-    re.IGNORECASE,
-)
-_SAYS = re.compile(
-    r"\s+and\s+\[|\s+(?:states?|says?|shows?|mentions?|notes?|reports?|explains?|describes?|claims?|argues?|suggests?"
-    r"|is|are|was|does|do|provides?|gives?|indicates?|discuss(?:es)?|מציין|קובע|אומר)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from groundwire.reports.feedback import FeedbackReader, remember_report
 from groundwire.reports.json import report_object
 from groundwire.reports.terminal import show_repair, show_report
 from groundwire.types import Detection, HallucinationReport
-from groundwire.verdicts.repair import diff
 
 NO_FILE = "response"
 """Id of a response that is not a file."""
@@ -76,6 +75,8 @@ def check(
     def show() -> None:
         show_report(report, console, bits=bits)
         if report.repair:
+            from groundwire.verdicts.repair import diff  # imported late: most checks repair nothing
+
             show_repair(report.repair, diff(report.repair), console)
 
     print_result(as_json, report_object(report), show)

@@ -28,6 +28,7 @@ from groundwire.detectors.statements import (
     utterances,
 )
 from groundwire.detectors.temporal import lives_across
+from groundwire.text.lexicon import expressions
 from groundwire.text.tokens import content_words
 from groundwire.types import ContradictionType, Flag, HallucinationType, Query
 
@@ -38,18 +39,8 @@ _BY_VALUE, _BY_NEGATION, _BY_CATEGORY, _BY_ORDER = 0.9, 0.95, 0.8, 0.8
 _MAX_TURNS = 10  # earlier turns that are compared
 _MAX_QUERIES, _QUERIES_PER_CLAUSE = 24, 2  # verifier queries per response and per clause
 _MAX_CLAUSES = 300  # on either side, so that the comparison stays bounded
-_REVISES = re.compile(
-    r"\b(?:moved|changed|rescheduled|switched|updated|revised|corrected|postponed|brought forward|instead|"
-    r"correction|sorry|apolog\w+|actually|I was wrong|mistaken|new|no longer|now|again|rather than|"
-    r"not \w+day|if|would|could|might|(?-i:may)|another|next|other|alternatively|also)\b",
-    re.IGNORECASE,
-)
+_REVISES, _REQUESTS = expressions("detect_history", "revises requests")
 _PRONOUN = re.compile(r"\W*(?:it|he|she|they)\b", re.IGNORECASE)
-_REQUESTS = re.compile(
-    r"\b(?:actually|make (?:it|that)|move|change|switch|reschedule|instead|let['’]?s|can we|could (?:we|you)|"
-    r"how about|what about|I meant|correction|prefer|rather|no,|update)\b",
-    re.IGNORECASE,
-)
 
 
 async def detect_history_contradictions(context: DetectionContext) -> list[Flag]:

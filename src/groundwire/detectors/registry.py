@@ -2,7 +2,8 @@
 
 To add a detector: write a coroutine that takes a `DetectionContext` and returns flags, add it to `DETECTORS`,
 and add its switch and weight to `DetectorSwitches` and `DetectorWeights` in the configuration. Detectors that
-lack input are reported as skipped and failures as errors, so "no flags" always means "checked".
+lack input are reported as skipped and failures as errors, so "no flags" always means "checked". Each is imported
+when it first runs: most checks have neither a knowledge base nor a history.
 """
 
 from __future__ import annotations
@@ -11,21 +12,11 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from time import perf_counter
 
 from groundwire.config import DetectorsConfig
 from groundwire.detectors.context import DetectionContext, Dialogue, read_dialogue, segment_response, snapshot_text
-from groundwire.detectors.facts import (
-    detect_fabricated_facts,
-    detect_kb_contradictions,
-    detect_nonexistent_entities,
-    detect_wrong_attributes,
-)
-from groundwire.detectors.history import detect_history_contradictions
-from groundwire.detectors.kb_lookup import fetch_snapshot
-from groundwire.detectors.logic import detect_logical_inconsistencies
-from groundwire.detectors.temporal import detect_temporal_errors
-from groundwire.detectors.wording import detect_unsupported_claims, with_scores
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator
 from groundwire.openie.parser import extract_with_model
@@ -33,19 +24,26 @@ from groundwire.types import Case, Detection, Flag, MentionKind, Segment, Verifi
 
 Detector = Callable[[DetectionContext], Coroutine[None, None, list[Flag]]]
 
-DETECTORS: dict[str, Detector] = {
-    "fabricated_facts": detect_fabricated_facts,
-    "nonexistent_entities": detect_nonexistent_entities,
-    "wrong_attributes": detect_wrong_attributes,
-    "kb_contradictions": detect_kb_contradictions,
-    "history_contradictions": detect_history_contradictions,
-    "unsupported_claims": detect_unsupported_claims,
-    "temporal_errors": detect_temporal_errors,
-    "logical_inconsistencies": detect_logical_inconsistencies,
+DETECTORS = {
+    "fabricated_facts": "facts:detect_fabricated_facts",
+    "nonexistent_entities": "facts:detect_nonexistent_entities",
+    "wrong_attributes": "facts:detect_wrong_attributes",
+    "kb_contradictions": "facts:detect_kb_contradictions",
+    "history_contradictions": "history:detect_history_contradictions",
+    "unsupported_claims": "wording:detect_unsupported_claims",
+    "temporal_errors": "temporal:detect_temporal_errors",
+    "logical_inconsistencies": "logic:detect_logical_inconsistencies",
 }
+"""Module and function of each detector."""
 _NEEDS_KNOWLEDGE = frozenset({"fabricated_facts", "nonexistent_entities", "wrong_attributes", "kb_contradictions"})
 _NEEDS_HISTORY = frozenset({"history_contradictions"})
 _ANSWER_ALONE = frozenset({"temporal_errors", "logical_inconsistencies"})
+
+
+def load_detector(name: str) -> Detector:
+    module, _, function = DETECTORS[name].partition(":")
+    detector: Detector = getattr(import_module(f"groundwire.detectors.{module}"), function)
+    return detector
 
 
 async def detect(
@@ -76,7 +74,7 @@ async def detect(
         elif name in _NEEDS_HISTORY and not context.dialogue.turns:
             skipped[name] = "no history"
     active = [name for name in DETECTORS if name not in skipped]
-    results = await asyncio.gather(*(DETECTORS[name](context) for name in active), return_exceptions=True)
+    results = await asyncio.gather(*(load_detector(name)(context) for name in active), return_exceptions=True)
     flags: list[Flag] = []
     for name, found in zip(active, results, strict=True):
         if isinstance(found, GroundwireError):
@@ -89,7 +87,7 @@ async def detect(
     certain = [flag for flag in merge_overlapping(flags) if flag.confidence >= chosen.detection_threshold]
     mentioned = (m for piece in context.segments for m in piece.mentions if m.kind is not MentionKind.PRONOUN)
     return Detection(
-        flags=tuple(with_scores(certain, context.segments, chosen.evidence_weights)),
+        flags=_scored(certain, context, chosen),
         segments=context.segments,
         entities_verified=len({m.text.casefold() for m in mentioned}) if context.known is not None else 0,
         claims_checked=sum(len(piece.claims) for piece in context.segments),
@@ -98,6 +96,14 @@ async def detect(
         skipped=tuple(f"{name}: {why}" for name, why in skipped.items()),
         errors=tuple(errors),
     )
+
+
+def _scored(flags: Sequence[Flag], context: DetectionContext, settings: DetectorsConfig) -> tuple[Flag, ...]:
+    if not flags:
+        return ()
+    from groundwire.detectors.wording import with_scores
+
+    return with_scores(flags, context.segments, settings.evidence_weights)
 
 
 async def detect_in_answer(case: Case, settings: DetectorsConfig | None = None) -> Detection | None:
@@ -133,6 +139,8 @@ async def _build_context(
         limited.append(replace(piece, claims=piece.claims[: max(0, left)]))
         left -= len(piece.claims)
     if case.kb is not None:
+        from groundwire.detectors.kb_lookup import fetch_snapshot
+
         try:  # in a thread, since database access would block the event loop
             known = await asyncio.to_thread(fetch_snapshot, case.kb, limited, dialogue.names)
         except (GroundwireError, OSError) as failure:

@@ -12,7 +12,7 @@ from groundwire._loop import run
 from groundwire.detectors import wording
 from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
 from groundwire.detectors.kb_lookup import fetch_snapshot
-from groundwire.detectors.registry import DETECTORS
+from groundwire.detectors.registry import DETECTORS, load_detector
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms
@@ -114,7 +114,7 @@ class MettaPredicates:
             fetch_snapshot(kb, parts) if kb is not None else None,
             verifier=self.engine.backend.verifier,
         )
-        return run(DETECTORS[name](view))
+        return run(load_detector(name)(view))
 
     def segment_response(self, response: Atom) -> Atom:
         return atoms.list_atom(segment_response(atoms.text_of(response), self.now), atoms.segment_atom)

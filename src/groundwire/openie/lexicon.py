@@ -317,7 +317,7 @@ _NAME_MARKS = re.compile(r"['’-]|\.\Z")
 _OPENS_DEFINITE = word_set("the this that our your their")
 
 
-def mentions(sentence: str, offset: int = 0) -> list[Mention]:
+def mentions(sentence: str) -> list[Mention]:
     """All mentions in order; a name within a definite description is part of it.
 
     >>> [(m.text, m.kind.value) for m in mentions("She met Ann Lee of the Analytics team.")]
@@ -330,8 +330,7 @@ def mentions(sentence: str, offset: int = 0) -> list[Mention]:
     described = list(_definite(sentence, found)) if english else []
     named = [m for m in _named(sentence) if not any(d.start <= m.start and m.end <= d.end for d in described)]
     pronouns = list(_pronouns(found)) if english else []
-    every = sorted([*described, *named, *pronouns], key=lambda m: m.start)
-    return [Mention(m.text, m.start + offset, m.end + offset, m.kind) for m in every]
+    return sorted([*described, *named, *pronouns], key=lambda m: m.start)
 
 
 def _named(sentence: str) -> Iterator[Mention]:

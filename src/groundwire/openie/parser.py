@@ -43,31 +43,25 @@ _LIGHT = re.compile(r"^(?:the|a|an|this|these|those|its|our|their|his|her)\s+", 
 @dataclass(frozen=True, slots=True)
 class _ParsedSentence:
     text: str
-    offset: int
     state: SentenceParse
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         tokens = self.state.tokens
-        return tokens[first].start + self.offset, tokens[last - 1].end + self.offset
+        return tokens[first].start, tokens[last - 1].end
 
     def cut(self, start: int, end: int) -> str:
-        return self.text[start - self.offset : end - self.offset]
+        return self.text[start:end]
 
     def words(self, phrase: Phrase) -> str:
         return self.cut(*self.span(phrase.first, phrase.last))
 
 
-def triples(sentence: str, offset: int = 0) -> list[Triple]:
-    """Extract the triples of one sentence.
-
-    Args:
-        sentence: the text of the sentence.
-        offset: where the sentence begins in the whole text; added to all spans.
-    """
+def triples(sentence: str) -> list[Triple]:
+    """Extract the triples of one sentence; their spans are offsets in it."""
     if len(sentence) > MAX_CHARS or not sentence.strip() or language_hint(sentence) != "en":
         return []
     state = parse(tokens(sentence))
-    parsed = _ParsedSentence(sentence, offset, state)
+    parsed = _ParsedSentence(sentence, state)
     found = [triple for clause in state.clauses for triple in _clause_triples(parsed, clause)]
     found += [triple for tie in state.ties for triple in _tie_triples(parsed, tie)]
     return list(dict.fromkeys(found))

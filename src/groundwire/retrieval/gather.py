@@ -316,13 +316,10 @@ class Evidence:
     Args:
         context_tokens: limit for the context of a claim.
         marker: replaces removed evidence.
-        index: an existing index of `sources`.
     """
 
-    def __init__(
-        self, sources: Sequence[Source], context_tokens: int, marker: str = MARKERS[0], index: Index | None = None
-    ) -> None:
-        self.index = index or Index(sources)
+    def __init__(self, sources: Sequence[Source], context_tokens: int, marker: str = MARKERS[0]) -> None:
+        self.index = Index(sources)
         self.context_tokens = context_tokens
         self.marker = marker
         self._neutral = Neutraliser((source.id for source in self.index.sources), marker)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from groundwire.text.lexicon import forms
+from groundwire.text.lexicon import forms, word_table
 
 Relation = Literal["same", "compatible", "conflict", "unrelated"]
 
@@ -33,26 +33,10 @@ class PartialDate(NamedTuple):
     swappable: bool = False
 
 
-MONTHS: dict[str, int] = {
-    name: int(number)
-    for name, number in forms(
-        """
-        1: january jan ינואר يناير; 2: february feb פברואר فبراير; 3: march mar מרץ מרס مارس;
-        4: april apr אפריל أبريل; 5: may מאי مايو; 6: june jun יוני يونيو; 7: july jul יולי يوليو;
-        8: august aug אוגוסט أغسطس; 9: september sept sep ספטמבר سبتمبر; 10: october oct אוקטובר أكتوبر;
-        11: november nov נובמבר نوفمبر; 12: december dec דצמבר ديسمبر
-        """
-    ).items()
-}
-WEEKDAYS: dict[str, int] = {
-    name: int(number)
-    for name, number in forms(
-        """
-        1: monday mon; 2: tuesday tue tues; 3: wednesday wed; 4: thursday thu thurs; 5: friday fri;
-        6: saturday sat; 7: sunday sun
-        """
-    ).items()
-}
+MONTHS, WEEKDAYS = (
+    {name: int(number) for name, number in forms(word_table("numbers")["calendar"][table]).items()}
+    for table in ("months", "weekdays")
+)
 # The first name of each number is the full English one, so it must be the last to be set.
 MONTH_NAMES = {number: name.capitalize() for name, number in reversed(MONTHS.items())}
 WEEKDAY_NAMES = {number: name.capitalize() for name, number in reversed(WEEKDAYS.items())}

@@ -184,18 +184,9 @@ _TIME = re.compile(
 _FRACTION = re.compile(r"(?<![\w/.])(\d{1,2})/(\d{1,2})(?![\w/.]\d|/)|[½¼¾⅓⅔⅛]")
 _VULGAR = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3, "⅛": 0.125}
 _DATE_LIKE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
-_BOUND_WORDS: dict[Bound, str] = {
-    "almost": r"\b(?:nearly|almost|close to|just under|just below|approaching)|כמעט|קרוב ל-?",
-    "under": r"\b(?:less than|fewer than|under|below|up to|at most|no more than|a maximum of)"
-    r"|פחות מ-?|מתחת ל-?|לכל היותר",
-    "over": r"\b(?:over|more than|at least|above|exceed(?:s|ed|ing)?|upwards? of|no (?:less|fewer) than"
-    r"|a minimum of|surpass(?:es|ed|ing)?)|מעל(?: ל)?-?|יותר מ-?|לפחות|למעלה מ-?",
-    "about": r"\b(?:about|around|approximately|approx\.?|roughly|some|circa|c\.|an estimated|estimated at)"
-    r"|[~≈]|בערך|בסביבות|(?<!\w)כ-?",
-}
-_BOUNDS = {
+_BOUNDS: dict[Bound, re.Pattern[str]] = {
     bound: re.compile(rf"(?:{words})[\s-]*(?:the |a |an |כ-?)?$", re.IGNORECASE)
-    for bound, words in _BOUND_WORDS.items()
+    for bound, words in word_table("numbers")["bounds"].items()
 }
 _JOIN = re.compile(r"\s?[-–—]\s?|\s(?:to|and|through|until|till|עד)\s|\sל-?")
 _BEFORE = 24  # characters before a number in which such a word is looked for

@@ -17,20 +17,6 @@ from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.text.tables import Node, decode
 from groundwire.types import UnitKind
 
-__all__ = [
-    "HEADER",
-    "MARKERS",
-    "Path",
-    "TextPiece",
-    "chunks",
-    "labelled",
-    "leaves",
-    "pieces",
-    "prose",
-    "readable",
-    "spans",
-]
-
 _MAX_PIECE = 1200  # characters of a piece: a very long sentence; longer ones are split
 _MAX_CACHED = 4000  # characters; longer paragraphs are not cached
 
@@ -223,6 +209,12 @@ def _label(path: Path) -> str:
 
 MARKERS = ("[EVIDENCE REMOVED]", "[REDACTED]")
 """Placeholders for removed evidence; a piece that consists of one is dropped."""
+
+
+def evidence_removed(context: str) -> bool:
+    """Whether the context is one from which evidence was taken out, to estimate p0."""
+    return any(marker in context for marker in MARKERS)
+
 
 HEADER = re.compile(r"\[[\w.:\-]{1,64}\](?!\()[ \t]+")
 """The id at the beginning of a rendered source."""

@@ -306,32 +306,26 @@ def _verdict(scores: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile, 
     claim = scores.claim
     found = budget_of(p1, p0, claim.confidence)
     status, gap_type, flagged = _outcome(scores, p1, p0, found, profile, vague)
-    contradicted = status is Status.CONTRADICTED
-    measured = p0 is not UNASKED
-    return ClaimVerification(
-        claim_id=claim.id,
-        claim_text=claim.text,
-        start=claim.start,
-        end=claim.end,
-        citations=claim.citations,
+    verdict = replace(
+        unmeasured(claim, status, gap_type, _reason(scores, status, gap_type, p1, found), p1.method),
         evidence=scores.evidence,
-        confidence=claim.confidence,
         p1=p1.p_yes,
-        p0=p0.p_yes if measured else None,
-        required_bits=found.required_bits if measured else None,
-        observed_bits=found.observed_bits if measured else None,
-        budget_gap=found.gap_bits if measured else None,
-        gap_low=found.gap_low if measured else None,
-        gap_high=found.gap_high if measured else None,
-        status=status,
-        gap_type=gap_type,
         is_flagged=flagged,
-        reason=_reason(scores, status, gap_type, p1, found),
         certain=_certain(scores, p1, p0, found, profile),
-        method=p1.method,
         spans=p1.spans if flagged else (),
         consistency_score=1.0 - (p1.high - p1.low) if p1.high > p1.low else None,
-        adjusted_confidence=adjusted_confidence(claim.confidence, found, contradicted),
+        adjusted_confidence=adjusted_confidence(claim.confidence, found, status is Status.CONTRADICTED),
+    )
+    if p0 is UNASKED:
+        return verdict
+    return replace(
+        verdict,
+        p0=p0.p_yes,
+        required_bits=found.required_bits,
+        observed_bits=found.observed_bits,
+        budget_gap=found.gap_bits,
+        gap_low=found.gap_low,
+        gap_high=found.gap_high,
     )
 
 
@@ -389,29 +383,13 @@ def _reason(scores: ClaimScores, status: Status, gap_type: GapType | None, p1: E
 
 
 def unmeasured(claim: Claim, status: Status, gap_type: GapType | None, reason: str, method: str) -> ClaimVerification:
+    """A verdict without probabilities and bits; it is flagged where it has a gap."""
     flagged = gap_type is not None
     return ClaimVerification(
-        claim_id=claim.id,
-        claim_text=claim.text,
-        start=claim.start,
-        end=claim.end,
-        citations=claim.citations,
-        evidence=(),
-        confidence=claim.confidence,
-        p1=None,
-        p0=None,
-        required_bits=None,
-        observed_bits=None,
-        budget_gap=None,
-        gap_low=None,
-        gap_high=None,
-        status=status,
-        gap_type=gap_type,
-        is_flagged=flagged,
-        reason=reason,
-        certain=flagged,
-        method=method,
-    )
+        claim.id, claim.text, claim.start, claim.end, claim.citations, (), claim.confidence,
+        p1=None, p0=None, required_bits=None, observed_bits=None, budget_gap=None, gap_low=None, gap_high=None,
+        status=status, gap_type=gap_type, is_flagged=flagged, reason=reason, certain=flagged, method=method,
+    )  # fmt: skip
 
 
 # ---- the reason: one statement that agrees with the status and adds to the claim's own words
@@ -446,7 +424,9 @@ _UNSAID = re.compile(r"the evidence does not carry\b", re.I)
 
 def reason_for(gap_type: GapType, claim: Claim, p1: Estimate, evidence: Sequence[EvidenceRef]) -> str:
     """The reason why a claim is flagged: the verifier's own where it explains something, else ours."""
-    given = p1.reason if _explains(p1.reason, claim.text, evidence) and _fits(p1.reason, gap_type) else ""
+    # "Speaks against it" is no reason where the verdict is that the sources do not say it.
+    fits = not _UNSAID.match(p1.reason) and (gap_type is GapType.CONTRADICTED or not _AGAINST.search(p1.reason))
+    given = p1.reason if fits and _explains(p1.reason, claim.text, evidence) else ""
     part = _unsupported_part(claim.text, p1.spans, evidence)
     if gap_type is GapType.PARTIAL_SUPPORT:
         if part and word_share(claim.text, part) <= _MOST:
@@ -467,13 +447,6 @@ def _explains(reason: str, claim: str, evidence: Sequence[EvidenceRef]) -> bool:
     if named:
         return not _is_fragment(named[1], [ref.text for ref in evidence])
     return word_share(claim, reason) < _WHOLE
-
-
-def _fits(reason: str, gap_type: GapType) -> bool:
-    """False for "the evidence speaks against it" where the verdict is that the sources do not say it, and back."""
-    if gap_type is GapType.CONTRADICTED:
-        return not _UNSAID.match(reason)
-    return not (_AGAINST.search(reason) or _UNSAID.match(reason))  # the spans say better what is missing
 
 
 def _is_fragment(value: str, texts: Sequence[str]) -> bool:

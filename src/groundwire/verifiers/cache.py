@@ -7,15 +7,11 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
-from groundwire._loop import PerLoop
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheProtocol
 from groundwire.types import Estimate, Query, Span, Verifier
 from groundwire.verifiers.wrappers import all_failed, matched, query_keys
-
-Flight = dict[str, asyncio.Future[Estimate]]
-"""Queries in progress, by key."""
 
 
 class Cached:
@@ -27,7 +23,7 @@ class Cached:
         ttl: seconds for which an entry is valid.
         metrics: counts hits and misses.
 
-    A query that another caller is asking at the moment is awaited, not asked twice. Failures are not stored.
+    Failures are not stored.
     """
 
     def __init__(
@@ -38,49 +34,17 @@ class Cached:
         self._identity = identity
         self._ttl = ttl
         self._metrics = metrics
-        self._flight: PerLoop[Flight] = PerLoop(dict)
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         keys = query_keys(queries, self._identity)
         wanted = dict(zip(keys, queries, strict=True))
-        flight = self._flight.get()
-        others = {key: flight[key] for key in wanted if key in flight}
-        known = await self._lead({key: wanted[key] for key in wanted if key not in others}, flight)
-        if others:
-            await asyncio.wait(others.values())
-        known |= {key: answer.result() for key, answer in others.items() if not answer.cancelled()}
-        known |= await self._look_up({key: wanted[key] for key in wanted if key not in known})
-        self._count(hits=len(queries) - len(wanted) + len(others), misses=0)
-        return [known[key] for key in keys]
-
-    async def _lead(self, own: dict[str, Query], flight: Flight) -> dict[str, Estimate]:
-        """Look up `own` and share the answers with callers that ask the same meanwhile.
-
-        If this call is cancelled, the futures are too, and those callers look the queries up themselves.
-        """
-        answers: Flight = {key: asyncio.get_running_loop().create_future() for key in own}
-        flight.update(answers)
-        try:
-            known = await self._look_up(own)
-            for key, estimate in known.items():
-                answers[key].set_result(estimate)
-            return known
-        finally:
-            for key, answer in answers.items():
-                del flight[key]
-                answer.cancel()
-
-    async def _look_up(self, wanted: dict[str, Query]) -> dict[str, Estimate]:
-        if not wanted:
-            return {}
         known = await self._recall(wanted)
         asked = {key: query for key, query in wanted.items() if key not in known}
-        self._count(hits=len(known), misses=len(asked))
-        return known | await self._ask(asked) if asked else known
-
-    def _count(self, hits: int, misses: int) -> None:
         if self._metrics is not None:
-            self._metrics.lookups(hits, misses)
+            self._metrics.lookups(len(queries) - len(asked), len(asked))
+        if asked:
+            known |= await self._ask(asked)
+        return [known[key] for key in keys]
 
     async def _recall(self, keys: Iterable[str]) -> dict[str, Estimate]:
         rows = await asyncio.to_thread(self._store.get, keys, self._ttl)

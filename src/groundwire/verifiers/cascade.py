@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from groundwire.config import Price
 from groundwire.llm.base import Completion, track_usage
-from groundwire.text.structure import MARKERS
+from groundwire.text.structure import evidence_removed
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.wrappers import brief, matched
 
@@ -61,7 +61,7 @@ class CascadeVerifier:
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         found = matched(await self._first.estimate(queries), len(queries))
         # Contexts without evidence last: whether they are asked about depends on their claim's own estimate.
-        order = sorted(range(len(queries)), key=lambda i: is_bare(queries[i]))
+        order = sorted(range(len(queries)), key=lambda i: evidence_removed(queries[i].context))
         doubtful = [i for i in order if self._is_doubtful(queries[i], found[i])]
         for start in range(0, len(doubtful), self._size):
             part = doubtful[start : start + self._size]
@@ -70,7 +70,7 @@ class CascadeVerifier:
         return found
 
     def _is_doubtful(self, query: Query, estimate: Estimate) -> bool:
-        if is_bare(query):
+        if evidence_removed(query.context):
             return query.claim in self._doubted
         doubtful = estimate.error is not None or self._low < estimate.p_yes < self._high
         if doubtful:
@@ -90,8 +90,3 @@ class CascadeVerifier:
         if second.error is None or first.error is not None:
             return second
         return replace(first, method=f"{first.method} (in doubt; {brief(second.error)})")
-
-
-def is_bare(query: Query) -> bool:
-    """Return whether evidence was taken out of the context."""
-    return any(marker in query.context for marker in MARKERS)

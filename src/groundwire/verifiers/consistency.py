@@ -14,11 +14,11 @@ from math import sqrt
 from statistics import fmean, stdev
 
 from groundwire.budget import Z95
-from groundwire.llm.base import Generator
+from groundwire.llm.base import Generator, Message
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.meaning import AT_ODDS, Similarity, is_silent, semantic_similarity, shared_words
-from groundwire.verifiers.prompts import PROMPT_VERSION, restate, restate_all, score, score_all
-from groundwire.verifiers.shared import Fanout, SharedRequests, numbered_lines
+from groundwire.verifiers.meaning import AT_ODDS, is_silent, semantic_similarity, shared_words
+from groundwire.verifiers.prompts import restate, restate_all, score, score_all
+from groundwire.verifiers.shared import LLMVerifier, numbered_lines
 
 FLOOR = 0.01
 """Estimates stay within [0.01, 0.99]: a score of 1.0 is an opinion, not a proof."""
@@ -108,11 +108,9 @@ def _value(match: re.Match[str]) -> float | None:
     return value / whole if whole > 0 and value <= whole else None
 
 
-async def scores(generator: Generator, query: Query, samples: int) -> list[Score]:
-    """Ask for `samples` scores; empty if fewer than half of the replies contain one."""
-    temperature = _TEMPERATURE if samples > 1 else 0.0
-    replies = await generator.complete(score(query), max_tokens=_SCORE_TOKENS, temperature=temperature, n=samples)
-    found = [one for reply in replies if (one := parse_score(reply.text))]
+def scores(replies: Sequence[str]) -> list[Score]:
+    """The scores in replies to the same question; empty if fewer than half of them contain one."""
+    found = [one for text in replies if (one := parse_score(text))]
     return found if len(found) >= MIN_SHARE * len(replies) else []
 
 
@@ -125,7 +123,7 @@ def spread(values: Sequence[float]) -> float:
     return Z95 * stdev(values) / sqrt(len(values)) if len(values) > 1 else STEP
 
 
-def restated_score(claim: str, restated: str, similarity: Similarity = semantic_similarity) -> Score | None:
+def restated_score(claim: str, restated: str) -> Score | None:
     """Score a claim by its similarity to the restatement; None if the reply is not about the claim.
 
     The prompt asks the model to keep the wording, so similar words mean a supported claim.
@@ -135,7 +133,7 @@ def restated_score(claim: str, restated: str, similarity: Similarity = semantic_
         return Score(0.0, contradicted=False, absent=True, reason="")
     if shared_words(claim, text) < _ON_TOPIC:
         return None
-    alike = similarity(claim, text)
+    alike = semantic_similarity(claim, text)
     support = min(1.0, max(0.0, (alike - _LOST) / (_SAME - _LOST)))
     reason = "" if alike >= _SAME else f"the context says: {text[:200]}"
     return Score(support, contradicted=alike <= AT_ODDS, absent=False, reason=reason)
@@ -161,13 +159,12 @@ def merge(direct: Sequence[Score], restated: Sequence[Score], method: str) -> Es
     return Estimate(p_yes, p_no, 1.0 - p_yes - p_no, low, high, method, reason=reason, speaks=speaks)
 
 
-class ConsistencyVerifier:
+class ConsistencyVerifier(LLMVerifier):
     """Direct score and restatement: two requests per query or per `claims_per_request`, times `samples`.
 
     Args:
         label: the backend's name in `method` and in cache keys.
-        concurrency: maximum number of simultaneous requests.
-        similarity: compares the claim with its restatement, 0 to 1.
+        concurrency, claims_per_request, room: see `LLMVerifier`.
     """
 
     def __init__(
@@ -177,57 +174,43 @@ class ConsistencyVerifier:
         label: str = "haiku",
         samples: int = 1,
         concurrency: int = 8,
-        similarity: Similarity = semantic_similarity,
         claims_per_request: int = 1,
         room: int = 18_000,
     ) -> None:
-        self.generator = generator
-        self._samples = samples
-        self._similarity = similarity
         self._method = f"{label}/direct+consistency({samples})"
-        self.identity = f"{self._method}|{generator.name}|shared={claims_per_request}|prompt={PROMPT_VERSION}"
-        alone = Fanout(self._judge, concurrency)
-        self._ask = SharedRequests(self._judge_together, alone, claims_per_request, room)
+        self._samples = samples
+        super().__init__(
+            generator,
+            f"{self._method}|{generator.name}",
+            concurrency=concurrency,
+            claims_per_request=claims_per_request,
+            room=room,
+        )
 
-    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        return await self._ask(queries)
+    async def _replies(self, prompt: list[Message], max_tokens: int) -> list[str]:
+        temperature = _TEMPERATURE if self._samples > 1 else 0.0
+        replies = await self.generator.complete(prompt, max_tokens=max_tokens, temperature=temperature, n=self._samples)
+        return [reply.text for reply in replies]
 
-    async def _judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
+    async def judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
         """The same two requests for all claims, one line of each reply per claim."""
+        room = _MAX_TOKENS * len(queries)
         scored, restated = [
-            [
-                dict(numbered_lines(reply.text))
-                for reply in await self.generator.complete(
-                    prompt(queries),
-                    max_tokens=_MAX_TOKENS * len(queries),
-                    temperature=1.0 if self._samples > 1 else 0.0,
-                    n=self._samples,
-                )
-            ]
+            [dict(numbered_lines(text)) for text in await self._replies(prompt(queries), room)]
             for prompt in (score_all, restate_all)
         ]
         found: list[Estimate | None] = []
         for number, query in enumerate(queries, 1):
             direct = [one for lines in scored if (one := parse_score(lines.get(number, "")))]
             said = [lines[number] for lines in restated if number in lines]
-            again = [one for text in said if (one := restated_score(query.claim, text, self._similarity))]
+            again = [one for text in said if (one := restated_score(query.claim, text))]
             found.append(merge(direct, again, self._method) if direct or again else None)
         return found
 
-    async def _judge(self, query: Query) -> Estimate:
-        direct = await scores(self.generator, query, self._samples)
-        restated = await self._restated(query)
-        if not direct and not restated:
+    async def judge(self, query: Query) -> Estimate:
+        direct = scores(await self._replies(score(query), _SCORE_TOKENS))
+        said = await self._replies(restate(query), _MAX_TOKENS)
+        again = [one for text in said if (one := restated_score(query.claim, text))]
+        if not direct and not again:
             return Estimate.failed("error: the model gave neither a score nor a restatement", self._method)
-        return merge(direct, restated, self._method)
-
-    async def _restated(self, query: Query) -> list[Score]:
-        temperature = 1.0 if self._samples > 1 else 0.0
-        replies = await self.generator.complete(
-            restate(query), max_tokens=_MAX_TOKENS, temperature=temperature, n=self._samples
-        )
-        found = (restated_score(query.claim, reply.text, self._similarity) for reply in replies)
-        return [one for one in found if one]
-
-    async def aclose(self) -> None:
-        await self.generator.aclose()
+        return merge(direct, again, self._method)

@@ -48,15 +48,11 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question, its evidence, and the answer to examine (default: the model's own at temperature 0).
-
-    `without` is the context in place of the evidence, empty by default.
-    """
+    """A question, its evidence, and the answer to examine (default: the model's own at temperature 0)."""
 
     question: str
     evidence: str
     answer: str = ""
-    without: str = ""
 
 
 async def dependence(
@@ -78,7 +74,7 @@ async def dependence(
         raise InputError(f"samples must be between 1 and {MAX_SAMPLES}, got {samples}")
     given = inquiry.answer.strip() or await _own_answer(generator, inquiry)
     with_evidence, without = await asyncio.gather(
-        _sampled(generator, inquiry, inquiry.evidence, samples), _sampled(generator, inquiry, inquiry.without, samples)
+        _sampled(generator, inquiry, inquiry.evidence, samples), _sampled(generator, inquiry, "", samples)
     )
     pairs = [(text, given) for text in (*with_evidence, *without)]
     alike = await agreement(verifier, pairs, inquiry.question)

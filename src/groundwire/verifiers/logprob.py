@@ -15,8 +15,8 @@ from groundwire.budget import wilson
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm.base import Completion, Generator, TokenLogprob
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.prompts import PROMPT_VERSION, answers_schema, yes_no, yes_no_all
-from groundwire.verifiers.shared import Fanout, SharedRequests
+from groundwire.verifiers.prompts import answers_schema, yes_no, yes_no_all
+from groundwire.verifiers.shared import LLMVerifier
 
 TOP = 20
 """Candidate tokens requested for the first position; 20 is the most that OpenAI's API returns."""
@@ -216,15 +216,14 @@ async def sample(generator: Generator, query: Query, samples: int, method: str) 
     return found or off_topic(completions[0], method)
 
 
-class LogprobOrSampling:
+class LogprobOrSampling(LLMVerifier):
     """Logprobs if the server returns them, else samples; the estimate's `method` tells which.
 
     Args:
         label: the backend's name in `method` and in cache keys.
         top_logprobs: number of candidate tokens to request.
         samples: answers per query where there are no logprobs.
-        concurrency: maximum number of simultaneous requests.
-        claims_per_request, room: see `SharedRequests`.
+        concurrency, claims_per_request, room: see `LLMVerifier`.
 
     After the first clear answer without logprobs they are not requested again.
     """
@@ -240,20 +239,19 @@ class LogprobOrSampling:
         claims_per_request: int = 1,
         room: int = 18_000,
     ) -> None:
-        self.generator = generator
-        settings = f"top={top_logprobs}|n={samples}|shared={claims_per_request}|prompt={PROMPT_VERSION}"
-        self.identity = f"{label}/logprob-or-sampling|{generator.name}|{settings}"
         self._by_logprob, self._by_sampling = f"{label}/logprob", f"{label}/sampling({samples})"
         self._top = top_logprobs
         self._samples = samples
         self._has_logprobs = True
-        alone = Fanout(self._judge, concurrency)
-        self._ask = SharedRequests(self._judge_together, alone, claims_per_request, room)
+        super().__init__(
+            generator,
+            f"{label}/logprob-or-sampling|{generator.name}|top={top_logprobs}|n={samples}",
+            concurrency=concurrency,
+            claims_per_request=claims_per_request,
+            room=room,
+        )
 
-    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        return await self._ask(queries)
-
-    async def _judge(self, query: Query) -> Estimate:
+    async def judge(self, query: Query) -> Estimate:
         if self._has_logprobs:
             try:
                 return await ask(self.generator, query, self._top, self._by_logprob)
@@ -261,7 +259,7 @@ class LogprobOrSampling:
                 self._has_logprobs = False
         return await sample(self.generator, query, self._samples, self._by_sampling)
 
-    async def _judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
+    async def judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
         count = len(queries)
         prompt, schema = yes_no_all(queries), answers_schema(count)
         length = MAX_TOKENS + _TOKENS_A_CLAIM * count
@@ -277,6 +275,3 @@ class LogprobOrSampling:
         )
         given = [{number: answer for number, answer, _ in numbered_answers(r.text)} for r in replies]
         return [tally([answers.get(number) for answers in given], self._by_sampling) for number in range(1, count + 1)]
-
-    async def aclose(self) -> None:
-        await self.generator.aclose()

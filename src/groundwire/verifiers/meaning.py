@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from groundwire.errors import GroundwireError
 from groundwire.text import dates
-from groundwire.text.lexicon import NEGATIONS
+from groundwire.text.lexicon import NEGATIONS, expressions
 from groundwire.text.names import names, same_name
 from groundwire.text.numbers import Number, compare, numbers
 from groundwire.text.tokens import Word, words
@@ -23,18 +23,12 @@ from groundwire.types import Estimate, Query, Verifier
 # Lexical similarity of two texts: the cheap test before a verifier is asked.
 
 T = TypeVar("T")
-Similarity = Callable[[str, str], float]
-"""Similarity in meaning of two texts, 0 to 1: `semantic_similarity` or a model."""
 
 AT_ODDS = 0.2
 """Upper bound of the similarity of texts whose numbers, dates, names or negations disagree; by convention."""
 _STEMS = 0.75  # share of word stems in the similarity; the rest is trigrams. Chosen by hand
 _STOP_WEIGHT = 0.2  # of a function word, relative to other words
-_SILENT = re.compile(
-    r"^\W*(?:unknown\b|not (?:mentioned|stated)\b"
-    r"|(?:the )?context (?:does not|doesn['’]t|says nothing|is silent))",
-    re.IGNORECASE,
-)
+_SILENT, _FRAME, _ASKS_WHETHER = expressions("meaning", "silent frame asks_whether")
 
 
 def is_silent(text: str) -> bool:
@@ -129,18 +123,9 @@ _BRIEF = 8
 """Words up to which an answer is unclear without its question, which is then put before it."""
 _LONG = 2000
 """Characters; longer answers are compared by the verifier only."""
-_FRAME = re.compile(
-    r"^\W*(?:(?:so|thus|hence|therefore|in (?:total|all)|overall|finally)\b[\s,:]*)*"
-    r"(?:(?:the |my )?(?:final |correct |right )?(?:answer|result|conclusion)"
-    r"(?:\s+is(?:\s+that)?)?\s*[:=]?\s+)?",
-    re.IGNORECASE,
-)
 _YES_NO = re.compile(r"^\W*(yes|yeah|correct|true|no|nope|false|incorrect)\b", re.IGNORECASE)
 _HOW_MANY = re.compile(r"\bhow (?:many|much|often|long|tall|old|far|big|high)\b|\bnumber of\b", re.IGNORECASE)
 _LETTERS = re.compile(r"\b[A-Za-z]['’]s\b")
-_ASKS_WHETHER = re.compile(
-    r"\b(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must)\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from groundwire.text.structure import MARKERS, pieces
+from groundwire.text.structure import evidence_removed, pieces
 from groundwire.text.tokens import language_hint
 from groundwire.types import Estimate, Query, Verifier
 
@@ -100,7 +100,7 @@ class RuleVerifier:
 
 def detect(rule: Rule, query: Query) -> RuleResult | None:
     """The result of a rule; None where evidence was taken out, or the claim is in another language."""
-    if len(query.claim) > MAX_CLAIM_CHARS or any(marker in query.context for marker in MARKERS):
+    if len(query.claim) > MAX_CLAIM_CHARS or evidence_removed(query.context):
         return None
     return rule.detect(query) if language_hint(query.claim) in rule.languages else None
 

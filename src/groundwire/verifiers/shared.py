@@ -13,7 +13,7 @@ from groundwire._loop import PerLoop
 from groundwire.errors import BackendError, GroundwireError, QueryRefused
 from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query, Source
-from groundwire.verifiers.prompts import assign, source_label
+from groundwire.verifiers.prompts import PROMPT_VERSION, assign, source_label
 from groundwire.verifiers.wrappers import failure
 
 Together = Callable[[Sequence[Query]], Awaitable[list[Estimate | None]]]
@@ -58,10 +58,7 @@ def pack(queries: Sequence[Query], size: int, room: int) -> list[list[int]]:
 
 
 Judge = Callable[[Query], Awaitable[Estimate]]
-Outcome = Estimate | GroundwireError
 
-_GIVE_UP = 8
-"""After as many failures without a success the rest of a call is not sent: each may take a full timeout."""
 _LEAD_SECONDS = 5.0
 """How long queries wait for the first one of their context; a slower server gets all at once."""
 _MAX_CONTEXTS = 64
@@ -81,10 +78,19 @@ class Fanout:
         self._leads = PerLoop(Leads)
 
     async def __call__(self, queries: Sequence[Query]) -> list[Estimate]:
-        run = _Run(self._judge, self._gate.get(), self._leads.get())
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(run.one(query)) for query in queries]
-        return run.estimates([task.result() for task in tasks])
+            tasks = [group.create_task(self._one(query)) for query in queries]
+        outcomes = [task.result() for task in tasks]
+        if outcomes and all(isinstance(outcome, GroundwireError) for outcome in outcomes):
+            raise next(outcome for outcome in outcomes if isinstance(outcome, GroundwireError))
+        return [Estimate.failed(failure(o)) if isinstance(o, GroundwireError) else o for o in outcomes]
+
+    async def _one(self, query: Query) -> Estimate | GroundwireError:
+        async with self._leads.get().turn(query.context), self._gate.get():
+            try:
+                return await self._judge(query)
+            except GroundwireError as error:
+                return error
 
 
 class Leads:
@@ -107,34 +113,6 @@ class Leads:
             yield
         finally:
             read.set()  # after a failure too, or the others would wait in vain
-
-
-class _Run:
-    """One call, with its failures and successes so far."""
-
-    def __init__(self, judge: Judge, gate: asyncio.Semaphore, leads: Leads) -> None:
-        self._judge = judge
-        self._gate = gate
-        self._leads = leads
-        self._failures: list[GroundwireError] = []
-        self._successes = 0
-
-    async def one(self, query: Query) -> Outcome:
-        async with self._leads.turn(query.context), self._gate:
-            if len(self._failures) >= _GIVE_UP and not self._successes:
-                return self._failures[-1]
-            try:
-                estimate = await self._judge(query)
-            except GroundwireError as error:
-                self._failures.append(error)
-                return error
-            self._successes += 1
-            return estimate
-
-    def estimates(self, outcomes: Sequence[Outcome]) -> list[Estimate]:
-        if self._failures and not self._successes:
-            raise self._failures[0]
-        return [Estimate.failed(failure(o)) if isinstance(o, GroundwireError) else o for o in outcomes]
 
 
 class SharedRequests:
@@ -176,6 +154,36 @@ class SharedRequests:
         alone = await self._alone([queries[i] for i in left]) if left else []
         answers.update(zip(left, alone, strict=True))
         return [answer for i in range(len(queries)) if (answer := answers[i])]
+
+
+class LLMVerifier:
+    """A verifier over a language model. Subclasses judge one query by itself, and several in one request.
+
+    Args:
+        identity: everything besides the queries that determines an answer; part of every cache key.
+        concurrency: maximum number of simultaneous requests.
+        claims_per_request, room: see `SharedRequests`.
+    """
+
+    def __init__(
+        self, generator: Generator, identity: str, *, concurrency: int, claims_per_request: int, room: int
+    ) -> None:
+        self.generator = generator
+        self.identity = f"{identity}|shared={claims_per_request}|prompt={PROMPT_VERSION}"
+        alone = Fanout(self.judge, concurrency)
+        self._ask = SharedRequests(self.judge_together, alone, claims_per_request, room)
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        return await self._ask(queries)
+
+    async def judge(self, query: Query) -> Estimate:
+        raise NotImplementedError
+
+    async def judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        await self.generator.aclose()
 
 
 async def map_evidence(

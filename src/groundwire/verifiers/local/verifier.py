@@ -11,14 +11,13 @@ import os
 import re
 import threading
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
 from groundwire.text.document import Document, Window
-from groundwire.text.structure import MARKERS
+from groundwire.text.structure import evidence_removed
 from groundwire.text.tokens import language_hint
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.local.calibration import Calibration, Probabilities, is_clear
@@ -55,7 +54,7 @@ class LocalVerifier:
         self._folder = folder
         self._network: Network | None = None
         self._lock = threading.Lock()
-        self._documents: OrderedDict[str, Document] = OrderedDict()
+        self.document = lru_cache(maxsize=DOCUMENT_CACHE)(Document)
 
     def threshold_bits(self, profile: str = "default") -> float:
         """The gap above which a claim is flagged; `strict` leaves no gap."""
@@ -91,20 +90,6 @@ class LocalVerifier:
                 self._network = _open_network(self._folder, os.getpid())
             return self._network
 
-    def document(self, context: str) -> Document:
-        """A context cut into pieces, kept for the next claim over it."""
-        with self._lock:
-            document = self._documents.get(context)
-            if document is not None:
-                self._documents.move_to_end(context)
-                return document
-        document = Document(context)
-        with self._lock:
-            self._documents[context] = document
-            while len(self._documents) > DOCUMENT_CACHE:
-                self._documents.popitem(last=False)
-        return document
-
     def _judge(self, queries: Sequence[Query]) -> list[Estimate]:
         network = self.network()
         windows = [self._windows(query, network) for query in queries]
@@ -126,7 +111,7 @@ class LocalVerifier:
     def _windows(self, query: Query, network: Network) -> list[Window]:
         """The windows to read. Where evidence was taken out, none unless the rest speaks of the claim."""
         found = self.document(query.context).windows(query.claim, network.rarity)
-        if evidence_removed(query) and all(window.coverage < REMAINDER_COVERAGE for window in found):
+        if evidence_removed(query.context) and all(window.coverage < REMAINDER_COVERAGE for window in found):
             return []
         return found
 
@@ -137,7 +122,7 @@ class LocalVerifier:
         coverage = [window.coverage for window in windows]
         numbers = self.numbers(query)
         found = curve.probabilities(readings, coverage, numbers)
-        if evidence_removed(query):
+        if evidence_removed(query.context):
             # What merely fails to deny the claim is no reason to believe it without its evidence.
             rest = max(curve.prior_yes, 2 * found.yes - 1)
             return Estimate.point(rest, found.no * found.unsure, curve.name)
@@ -175,11 +160,6 @@ class LocalVerifier:
 def _open_network(folder: Path, _process: int) -> Network:
     """One network for all engines of a process: it is read-only, and takes 150 MB. A fork has none of its threads."""
     return Network(folder)
-
-
-def evidence_removed(query: Query) -> bool:
-    """Whether the context is one from which evidence was taken out, to estimate p0."""
-    return any(marker in query.context for marker in MARKERS)
 
 
 def decisive_window(found: Probabilities, readings: Sequence[Reading], coverage: Sequence[float]) -> int:

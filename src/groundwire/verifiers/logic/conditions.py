@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
-from groundwire.text.lexicon import word_set, word_table
+from groundwire.text.lexicon import grammar, word_set, word_table
 
 # Clauses of plain English as literals: that a predicate holds of a subject, or does not.
 #
@@ -276,54 +276,11 @@ class _Form:
     deny: str
 
 
-def _form(pattern: str, a: str = r"\g<a>", b: str = r"\g<b>", *, both: bool = False, deny: str = "") -> _Form:
-    return _Form(re.compile(pattern, re.IGNORECASE), a, b, both, deny)
-
-
-_WHEN = r"(?:if|when|whenever|as long as|so long as|provided that)"
-_ONE = (
-    r"(?:whoever|(?:(?:some|any|every)(?:one|body|thing)|people|those|(?:an?|any|every|each) (?:person|thing)"
-    r"|all (?:people|persons|things|those|individuals)) (?:who|that))"
+_DOES, _GETS = (grammar("logic")[name] for name in ("does", "gets"))
+*_FORMS, _PLURAL = (
+    _Form(re.compile(pattern, re.IGNORECASE), a, b, how == "both", how.removeprefix("deny ") if "deny" in how else "")
+    for pattern, a, b, how in grammar("logic")["forms"]
 )
-_EACH = r"(?:all|any|every|each)"
-_NO_ONE = r"(?:no one|nobody|nothing|no (?:person|people|things?)) (?:who|that)"
-_DOES = r"(?:(?:is|are|has|have|can|cannot|must|does|do|isn't|aren't|doesn't|don't)\b)"
-_GETS = r"(?:[a-z-]+(?<![sui])s\b)"
-_KIND = r"(?P<kind>(?:[\w-]+ ){0,2}?[\w-]+)"
-_KINDS = r"(?P<kind>(?:[\w-]+ ){0,2}?(?:[\w-]+(?<![sui])s|people|children|men|women))"
-_SOMEONE, _IS_KIND, _HE = r"someone \g<a>", r"someone is \g<kind>", r"he \g<b>"
-_ONE_OF = r"a \g<kind> \g<a>"
-_FORMS = (
-    _form(r"(?P<a>.+?),? if and only if (?P<b>.+)", both=True),
-    _form(rf"{_WHEN} (?P<a>.+?),? then (?P<b>.+)"),
-    _form(rf"{_WHEN} (?P<a>[^,]+), (?P<b>.+)"),
-    _form(r"unless (?P<a>[^,]+), (?P<b>.+)", deny="a"),
-    _form(r"it can be concluded that (?P<b>.+) once knowing that (?P<a>.+)"),
-    _form(r"it follows from (?P<a>.+) that (?P<b>.+)"),
-    _form(r"(?P<a>.+) (?:implies|imply|means|mean) being (?P<b>.+)", b=r"he is \g<b>"),
-    _form(r"(?:the fact that )?(?P<a>.+) (?:implies|imply|means|mean) that (?P<b>.+)"),
-    _form(r"(?P<a>.+) (?:is|are) equivalent to being (?P<b>.+)", b=r"he is \g<b>", both=True),
-    _form(r"(?P<a>.+) (?:is|are) equivalent to (?P<b>.+)", both=True),
-    _form(r"(?P<a>.+?),? only if (?P<b>.+)"),
-    _form(r"(?P<b>.+?),? unless (?P<a>.+)", deny="a"),
-    _form(rf"(?P<b>.+?),? {_WHEN} (?P<a>.+)"),
-    _form(rf"{_ONE} (?P<a>{_DOES}.+?) (?P<b>{_DOES}.+)", _SOMEONE, _HE),
-    _form(rf"{_ONE} (?P<a>{_DOES}.+?) (?P<b>{_GETS}.*)", _SOMEONE, _HE),
-    _form(rf"{_NO_ONE} (?P<a>{_DOES}.+?) (?P<b>{_DOES}.+)", _SOMEONE, _HE, deny="b"),
-    _form(rf"{_EACH} {_KIND} (?:who|that) (?P<a>{_DOES}.+?) (?P<b>{_DOES}.+)", _ONE_OF, _HE),
-    _form(rf"{_KINDS} (?:who|that) (?P<a>{_DOES}.+?) (?P<b>{_DOES}.+)", _ONE_OF, _HE),
-    _form(rf"(?:{_EACH} )?(?P<kind>(?:not )?[\w-]+) (?:people|persons?|things?) (?P<b>.+)", _IS_KIND, _HE),
-    _form(rf"all (?:the )?{_KIND} (?P<b>{_DOES}.+)", _IS_KIND, _HE),
-    _form(rf"{_KINDS} (?P<b>(?:are(?! \w+ing\b)|have|do|aren't|don't)\b.+)", _IS_KIND, _HE),
-    _form(rf"all (?:the )?{_KINDS} (?P<b>.+)", _IS_KIND, _HE),
-    _form(rf"no {_KIND} (?P<b>(?:{_DOES}|{_GETS}).+)", _IS_KIND, _HE, deny="b"),
-    _form(rf"only {_KINDS} (?P<a>.+)", _SOMEONE, r"he is \g<kind>"),
-    _form(rf"(?:every|each|any) {_KIND} (?P<b>{_DOES}.+)", _IS_KIND, _HE),
-    _form(rf"(?:every|each|any) {_KIND} (?P<b>{_GETS}.*)", _IS_KIND, _HE),
-    _form(rf"an? {_KIND} (?P<b>is (?:an?|always|never) .+)", _IS_KIND, _HE),
-)  # fmt: skip
-_PLURAL = _form(rf"{_KINDS} (?P<b>[a-z]+(?<!ed)(?<!ing)(?<!s)(?: .+)?)", _IS_KIND, _HE)
-"""Tried last, since "Ana gets tea" matches it as well."""
 _A_KIND = re.compile(
     rf"(?:there is )?(?:an?|any) ((?:[\w-]+ ){{0,2}}?[\w-]+) (?:who\b|that\b|{_DOES}|{_GETS})", re.IGNORECASE
 )
