@@ -11,10 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import event
 
 from groundwire.errors import GroundwireError, InputError, StoreError
 from groundwire.rag.index import WIDTH, IndexedDocument, default_embedder
-from groundwire.rag.index_sqlite import SCHEMA_VERSION, IndexFile, SqliteIndex, VectorMatrix, pack_vector
+from groundwire.rag.index_sqlite import (
+    SCHEMA_VERSION,
+    SqliteIndex,
+    VectorMatrix,
+    changing,
+    open_index_file,
+    pack_vector,
+)
 from groundwire.rag.ingest import PassageSize, split_passages
 from groundwire.types import Source
 
@@ -99,16 +107,17 @@ def test_interrupted_add_changes_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     index.close()
 
 
-def test_full_disk_keeps_committed_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_keeps_committed_documents(tmp_path: Path) -> None:
     index = SqliteIndex(tmp_path / "rag.db", None)
     add(index, "first", "The hall has a blue door.")
     with sqlite3.connect(tmp_path / "rag.db") as db:
         (pages,) = db.execute("PRAGMA page_count").fetchone()
     db.close()
     index.close()
-    limit = (f"PRAGMA max_page_count = {pages + 4}",)
-    monkeypatch.setattr("groundwire.rag.index_sqlite._PRAGMAS", limit)
     index = SqliteIndex(tmp_path / "rag.db", None)
+    engine = index._file.engine
+    engine.dispose()
+    event.listen(engine, "connect", lambda c, _: c.execute(f"PRAGMA max_page_count = {pages + 4}"))
     with pytest.raises(StoreError, match=r"full.*free some disk space"):
         add(index, "big", "The barn has a red door and much hay. " * 5000)
     assert [document.id for document in index.documents()] == ["first"]
@@ -126,9 +135,11 @@ def test_foreign_files_are_rejected(tmp_path: Path) -> None:
     with sqlite3.connect(newer) as db:
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     db.close()
-    for path, words in ((other, "not a groundwire index"), (broken, "not a database"), (newer, "newer release")):
+    for path, words in ((other, "not a groundwire index"), (newer, "newer release")):
         with pytest.raises(StoreError, match=words):
             SqliteIndex(path, None)
+    with pytest.raises(InputError, match="not a groundwire index"):
+        SqliteIndex(broken, None)
     with sqlite3.connect(other) as db:
         assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
     db.close()
@@ -154,21 +165,21 @@ def test_vector_matrix_follows_the_file(tmp_path: Path) -> None:
     """Exact: the same as comparing with every vector, after adding, replacing and deleting."""
     random = np.random.default_rng(7)
     path = tmp_path / "rag.db"
-    file, matrix = IndexFile(path), VectorMatrix(WIDTH)
+    file, matrix = open_index_file(path, create=True), VectorMatrix(WIDTH)
     rows = random.normal(size=(60, WIDTH)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     query = 1.5 * rows[3] + rows[40]
-    with file.write() as db:
-        db.execute("INSERT INTO documents VALUES (1, 'd', 't', 'x', 60, 0)")
+    with changing(file) as db:
+        db.exec_driver_sql("INSERT INTO documents VALUES (1, 'd', 't', 'x', 60, 0)")
     for first, last in ((0, 30), (30, 60)):
-        with file.write() as db:
+        with changing(file) as db:
             for number in range(first, last):
-                db.execute("INSERT INTO passages VALUES (?, 1, 0, '', '', 0, 1, 'x')", (number + 1,))
-                db.execute("INSERT INTO vectors VALUES (?, ?)", (number + 1, pack_vector(rows[number])))
+                db.exec_driver_sql("INSERT INTO passages VALUES (?, 1, 0, '', '', 0, 1, 'x')", (number + 1,))
+                db.exec_driver_sql("INSERT INTO vectors VALUES (?, ?)", (number + 1, pack_vector(rows[number])))
         with file.read() as db:
             assert [n for n, _ in matrix.nearest(db, query, 5)] == exact(rows[:last], query, 5)
-    with file.write() as db:
-        db.execute("DELETE FROM passages WHERE id IN (4, 50)")
+    with changing(file) as db:
+        db.exec_driver_sql("DELETE FROM passages WHERE id IN (4, 50)")
     with file.read() as db:
         left = matrix.nearest(db, query, 60)
     assert len(left) == 58

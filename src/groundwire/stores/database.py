@@ -7,12 +7,12 @@ IMMEDIATE), so that two processes wait for each other instead of failing half-wa
 from __future__ import annotations
 
 import os
+import sqlite3
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
-from sqlite3 import Connection as SQLiteConnection
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -85,27 +85,53 @@ and never gives it back; what it misses, the operating system has cached once fo
 
 
 class Database:
-    """A connection pool. Thread-safe; open one per process."""
+    """A connection pool. Thread-safe; open one per process. `what` it is, is said in messages."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, what: str = "store") -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
+        self._what = what
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection with a consistent snapshot."""
-        with _translated(self.engine), self.engine.connect() as connection, connection.begin():
+        with self._translated(), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A write transaction; rolled back on an exception."""
         writing = self.engine.execution_options(groundwire_write=True)
-        with _translated(self.engine), writing.connect() as connection, connection.begin():
+        with self._translated(), writing.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Translate driver errors into ours. Constraint violations are left to the caller."""
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except DBAPIError as error:
+            where = self.engine.url.render_as_string(hide_password=True)
+            message = " ".join(str(error.orig).split())
+            if isinstance(error, DatabaseError) and "not a database" in message:
+                raise InputError(f"{self.engine.url.database} is not a groundwire {self._what}") from None
+            hint = _HINTS.get(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF, "")
+            raise StoreError(f"the {self._what} {where} failed: {message[:300]}", hint=hint) from error
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+_HINTS = {
+    sqlite3.SQLITE_FULL: "free some disk space; what was committed is safe",
+    sqlite3.SQLITE_BUSY: "another process is writing; try again",
+    sqlite3.SQLITE_READONLY: "check its permissions",
+    sqlite3.SQLITE_CORRUPT: "restore the file from a backup, or remove it and begin anew",
+    sqlite3.SQLITE_CANTOPEN: "check the folder and its permissions",
+    sqlite3.SQLITE_IOERR: "check the disk; what was committed is safe",
+}
 
 
 def open_database(url: str, *, create: bool = True) -> Database:
@@ -115,23 +141,38 @@ def open_database(url: str, *, create: bool = True) -> Database:
         path = Path(place.database or "")
         if path.name in ("", ":memory:"):
             raise InputError("a store cannot be in memory", hint="give it a file")
-        if not create and path.is_file() and not is_writable(path):
-            # An immutable file, such as one on a read-only disk, can still be queried.
-            query = {"mode": "ro", "immutable": "1", "uri": "true"}
-            place = URL.create("sqlite", database=f"file:{quote(str(path.absolute()))}", query=query)
-        else:
-            prepare_file(path, "store", "store.url", create=create)
-    database = Database(_engine(place))
-    try:
+        database = open_file(path, "store", "store.url", create=create)
+    else:
+        database = Database(_engine(place))
+    with closing_on_error(database):
         with database.read() as connection:
             current = current_revision(connection) == newest_revision()
         if not current:
             with database.write() as connection:
                 upgrade(connection)
+    return database
+
+
+def open_file(path: Path, what: str, setting: str, *, create: bool, hint: str = "") -> Database:
+    """Open a SQLite file without looking at its tables; the arguments are those of `prepare_file`."""
+    place = URL.create("sqlite", database=str(path))
+    if not create and path.is_file() and not is_writable(path):
+        # An immutable file, such as one on a read-only disk, can still be queried.
+        query = {"mode": "ro", "immutable": "1", "uri": "true"}
+        place = URL.create("sqlite", database=f"file:{quote(str(path.absolute()))}", query=query)
+    else:
+        prepare_file(path, what, setting, create=create, hint=hint)
+    return Database(_engine(place), what)
+
+
+@contextmanager
+def closing_on_error(database: Database) -> Iterator[None]:
+    """Close a database that turns out to be unusable while it is opened."""
+    try:
+        yield
     except BaseException:
         database.close()
         raise
-    return database
 
 
 def _place(url: str) -> URL:
@@ -162,7 +203,7 @@ def _engine(place: URL) -> Engine:
         raise MissingExtra("PostgreSQL", "postgres") from None
 
 
-def _configure(connection: SQLiteConnection, _: ConnectionPoolEntry, *, writable: bool) -> None:
+def _configure(connection: sqlite3.Connection, _: ConnectionPoolEntry, *, writable: bool) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin`
     pragmas = [f"busy_timeout = {int(_BUSY_TIMEOUT_SECONDS * 1000)}", f"cache_size = -{_CACHE_KIB}"]
     pragmas.append("temp_store = MEMORY")
@@ -176,21 +217,6 @@ def _configure(connection: SQLiteConnection, _: ConnectionPoolEntry, *, writable
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("groundwire_write", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-@contextmanager
-def _translated(engine: Engine) -> Iterator[None]:
-    """Translate driver errors into ours. Constraint violations are left to the caller."""
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except DBAPIError as error:
-        where = engine.url.render_as_string(hide_password=True)
-        message = " ".join(str(error.orig).split())
-        if isinstance(error, DatabaseError) and "not a database" in message:
-            raise InputError(f"{engine.url.database} is not a groundwire store") from None
-        raise StoreError(f"the store {where} failed: {message[:300]}") from error
 
 
 # Database files: each project has its own, and only their owner can read them.
