@@ -18,11 +18,11 @@ from groundwire.agent.checkpoint import (
 )
 from groundwire.agent.loop import AgentDraft, AgentLoop, focus_prompt, past_turns, question_prompt, system_prompt
 from groundwire.agent.sandbox import Evidence, Function, functions_for
-from groundwire.agent.trajectory import LOCAL_PREFIX, Cost, Event, EventHandler, EventKind, EventLog, Meter, cost_object
+from groundwire.agent.trajectory import Cost, Event, EventHandler, EventKind, EventLog, Meter, cost_object
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
-from groundwire.llm.base import Generator, Message
+from groundwire.llm import Generator, Message, is_local
 from groundwire.reports.json import audit_object, output_object, report_object
 from groundwire.streaming.output import OutputVerifier
 from groundwire.types import HallucinationReport, OutputCheck, TraceAudit, Turn
@@ -87,7 +87,7 @@ class Orchestrator:
     @property
     def _is_local(self) -> bool:
         """True for the small local model, which gets simpler prompts and writes no code."""
-        return self.generator.name.startswith(LOCAL_PREFIX)
+        return is_local(self.generator)
 
     async def process(
         self,

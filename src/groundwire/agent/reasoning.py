@@ -7,13 +7,13 @@ claim counts as evidence only once it has been verified itself.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import Row, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from groundwire._loop import run
@@ -21,7 +21,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.reports.json import claim_object, graph_object, read_graph
-from groundwire.stores.database import Database, open_database, storable_text
+from groundwire.stores.database import Database, insert_rows, open_database, storable_text
 from groundwire.stores.tables import trace_edges, trace_nodes
 from groundwire.traces.steps import link
 from groundwire.types import (
@@ -54,7 +54,6 @@ _AGAIN = "check it again: it could not be checked"
 # Traces in the database.
 
 MAX_NODE_NAME = 200
-_INSERT_BATCH = 400
 
 
 class TraceStore:
@@ -72,15 +71,9 @@ class TraceStore:
             if len(edge.target) > MAX_NODE_NAME:
                 raise InputError(f"a citation is longer than {MAX_NODE_NAME} characters")
         try:
-            rows = [_row(node) for node in nodes]
-            links = [
-                {"source": storable_text(e.source), "label": e.label.value, "target": storable_text(e.target)}
-                for e in dict.fromkeys(edges)
-            ]
             with self.database.write() as connection:
-                for table, values in ((trace_nodes, rows), (trace_edges, links)):
-                    for start in range(0, len(values), _INSERT_BATCH):
-                        connection.execute(insert(table), values[start : start + _INSERT_BATCH])
+                insert_rows(connection, trace_nodes, [_columns(node) for node in nodes])
+                insert_rows(connection, trace_edges, [_columns(edge) for edge in dict.fromkeys(edges)])
         except IntegrityError as error:
             message = str(error.orig)
             if "root" in message and "name" in message:
@@ -123,41 +116,23 @@ class TraceStore:
             connection.execute(delete(trace_nodes).where(trace_nodes.c.root == storable_text(root)))
 
 
-def _row(node: TraceNode) -> dict[str, Any]:
-    return {
-        "id": storable_text(node.id),
-        "root": storable_text(node.root),
-        "kind": node.kind.value,
-        "name": storable_text(node.name) if node.name is not None else None,
-        "text": storable_text(node.text),
-        "confidence": node.confidence,
-        "status": node.status.value if node.status else None,
-        "detail": _storable(node.detail),
-        "created": node.created,
-    }
+def _columns(item: TraceNode | TraceEdge) -> dict[str, Any]:
+    return {field.name: _storable(getattr(item, field.name)) for field in fields(item)}
 
 
 def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        return storable_text(value)
+    if isinstance(value, str):  # an enum, too
+        return storable_text(str(value))
     if isinstance(value, Mapping):
         return {storable_text(str(key)): _storable(item) for key, item in value.items()}
     return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _node(row: Row[Any]) -> TraceNode:
-    made: datetime = row.created
-    return TraceNode(
-        row.id,
-        row.root,
-        NodeKind(row.kind),
-        row.text,
-        made if made.tzinfo else made.replace(tzinfo=UTC),  # SQLite does not store time zones; all are UTC
-        row.name,
-        row.confidence,
-        Status(row.status) if row.status else None,
-        row.detail,
-    )
+    known = {field.name: getattr(row, field.name) for field in fields(TraceNode)}
+    made: datetime = row.created if row.created.tzinfo else row.created.replace(tzinfo=UTC)  # SQLite has no time zones
+    status = Status(row.status) if row.status else None
+    return TraceNode(**(known | {"kind": NodeKind(row.kind), "status": status, "created": made}))
 
 
 # A trace in memory, and what its claims rest on.
@@ -218,34 +193,6 @@ class TraceTree:
         return node.name or node.id if node else identity
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedCitations:
-    """The evidence a claim cites. `why` names cited claims that are not verified yet."""
-
-    names: tuple[str, ...] = ()
-    evidence: tuple[tuple[str, str], ...] = ()
-    phantoms: tuple[str, ...] = ()
-    why: str = ""
-
-
-def resolve(claim: TraceNode, tree: TraceTree) -> ResolvedCitations:
-    """The texts a claim cites; if it cites nothing, all observations of its trace."""
-    targets = tree.cites[claim.id]
-    if not targets:
-        seen = [node for node in tree.graph.nodes if node.kind in _SEEN]
-        return ResolvedCitations(evidence=tuple((tree.label(node.id), node.text) for node in seen))
-    names = tuple(tree.label(target) for target in targets)
-    missing = tuple(target for target in targets if target not in tree.nodes)
-    if missing:
-        return ResolvedCitations(names, phantoms=missing)
-    claims = [t for t in targets if tree.nodes[t].kind is NodeKind.CLAIM]
-    unverified = [t for t in claims if t == claim.id or not tree.is_verified(t)]
-    evidence = [tree.nodes[target] for target in targets if target not in unverified]
-    rest = ", ".join(tree.label(t) for t in unverified)
-    why = f"it rests on {rest}, which is not verified" if unverified else ""
-    return ResolvedCitations(names, tuple((tree.label(node.id), node.text) for node in evidence), (), why)
-
-
 def report_on(goal_id: str, tree: TraceTree) -> EpistemicReport:
     graph = tree.below(goal_id)
     claims = tuple(_record(node, tree) for node in graph.nodes if node.kind is NodeKind.CLAIM)
@@ -296,30 +243,6 @@ _PARENT_EDGE = {NodeKind.OPTION: EdgeLabel.CONSIDERS, NodeKind.OUTCOME: EdgeLabe
 _NO_OBSERVATIONS = "it cites nothing, and there are no observations"
 
 
-class _GraphDraft:
-    """Collects the nodes and edges of one tree."""
-
-    def __init__(self, goal: str, now: datetime) -> None:
-        self.now = now
-        self.root = _new_id(NodeKind.GOAL)
-        self.nodes = [TraceNode(self.root, self.root, NodeKind.GOAL, goal, now)]
-        self.edges: list[TraceEdge] = []
-        self.names: dict[str, str] = {}
-
-    def add(self, node: TraceNode, *edges: TraceEdge) -> TraceNode:
-        self.nodes.append(node)
-        self.edges.extend(edges)
-        if node.name:
-            self.names[node.name] = node.id
-        return node
-
-    def add_below(
-        self, parent: str, kind: NodeKind, text: str, name: str | None = None, confidence: float | None = None
-    ) -> TraceNode:
-        node = TraceNode(_new_id(kind), self.root, kind, text, self.now, name, confidence)
-        return self.add(node, _edge_to(parent, node))
-
-
 def _new_id(kind: NodeKind) -> str:
     return f"{kind.value}-{uuid4().hex[:16]}"
 
@@ -343,48 +266,51 @@ def _verification(
     return node, label, [*edges, TraceEdge(node.id, label, claim.id)] if label else edges
 
 
-def audit_graph(audit: TraceAudit, sources: Sequence[Source] = (), now: datetime | None = None) -> TraceGraph:
+def audit_graph(audit: TraceAudit, sources: Sequence[Source] = ()) -> TraceGraph:
     """An audit as a trace: the question as goal, sources as observations, steps as verified claims."""
-    draft = _GraphDraft(audit.question or _UNNAMED, now or datetime.now(UTC))
+    made = datetime.now(UTC)
+    root = _new_id(NodeKind.GOAL)
+    nodes = [TraceNode(root, root, NodeKind.GOAL, audit.question or _UNNAMED, made)]
+    edges: list[TraceEdge] = []
+    names: dict[str, str] = {}
+
+    def add(parent: str, kind: NodeKind, text: str, name: str = "", confidence: float | None = None) -> TraceNode:
+        nodes.append(TraceNode(_new_id(kind), root, kind, text, made, name or None, confidence))
+        edges.append(_edge_to(parent, nodes[-1]))
+        names[name] = nodes[-1].id
+        return nodes[-1]
+
     for source in sources:
-        draft.add_below(draft.root, NodeKind.OBSERVATION, source.text, source.id)
-    parent = draft.add_below(draft.root, NodeKind.DECISION, "The steps").id
+        add(root, NodeKind.OBSERVATION, source.text, source.id)
+    parent = add(root, NodeKind.DECISION, "The steps").id
     for step in audit.steps:
-        verdict = step.verdict
-        claim = draft.add_below(parent, NodeKind.CLAIM, step.step.text, step.step.id, verdict.confidence)
+        claim = add(parent, NodeKind.CLAIM, step.step.text, step.step.id, step.verdict.confidence)
         lists = {"premises": step.premises, "contradicts": step.contradicts, "circular": step.circular}
         detail = {name: list(ids) for name, ids in lists.items()}
-        node, _, edges = _verification(claim, verdict, draft.now, **detail)
-        draft.add(node, *edges)
+        node, _, links = _verification(claim, step.verdict, made, **detail)
+        nodes.append(node)
+        edges += links
     steps = [verdict.step for verdict in audit.steps]
-    for one, links in zip(steps, link(steps, sources), strict=True):
-        for name in dict.fromkeys((*links.sources, *links.steps, *links.circular, *links.phantoms)):
-            target = draft.names.get(name, name)  # an unresolved citation keeps the cited name
-            draft.edges.append(TraceEdge(draft.names[one.id], EdgeLabel.CITES, target))
+    for one, cited in zip(steps, link(steps, sources), strict=True):
+        for name in dict.fromkeys((*cited.sources, *cited.steps, *cited.circular, *cited.phantoms)):
+            # an unresolved citation keeps the cited name
+            edges.append(TraceEdge(names[one.id], EdgeLabel.CITES, names.get(name, name)))
     found = audit.post_hoc
     if found.answer:
-        outcome = draft.add_below(parent, NodeKind.OUTCOME, found.answer).id
-        check = draft.add_below(outcome, NodeKind.VERIFICATION, f"{found.outcome.value}: {found.reason}").id
+        outcome = add(parent, NodeKind.OUTCOME, found.answer).id
+        check = add(outcome, NodeKind.VERIFICATION, f"{found.outcome.value}: {found.reason}").id
         labels = {Derived.YES: EdgeLabel.VERIFIES, Derived.NO: EdgeLabel.REFUTES}
         if found.outcome in labels:
-            draft.edges.append(TraceEdge(check, labels[found.outcome], outcome))
-    return TraceGraph(tuple(draft.nodes), tuple(draft.edges))
+            edges.append(TraceEdge(check, labels[found.outcome], outcome))
+    return TraceGraph(tuple(nodes), tuple(edges))
 
 
 class ReasoningTraces:
     """Traces in a store. Claims are verified by an engine, which is opened on first use."""
 
-    def __init__(
-        self,
-        database: Database,
-        config: Config | None = None,
-        *,
-        engine: Groundwire | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, database: Database, config: Config | None = None, *, engine: Groundwire | None = None) -> None:
         self.store = TraceStore(database)
         self._config = config
-        self._clock = clock
         self._given = engine
         self._engines: dict[str | None, Groundwire] = {}
 
@@ -402,7 +328,7 @@ class ReasoningTraces:
         *,
         name: str | None = None,
         confidence: float | None = None,
-        detail: Mapping[str, Any] | None = None,
+        cites: Sequence[str] = (),
     ) -> str:
         """Add a node below another one and return its id; only a goal can be a root."""
         try:
@@ -415,8 +341,9 @@ class ReasoningTraces:
             raise InputError(f"a {kind.value} needs a parent", hint="give the id of a goal or a decision")
         identity = _new_id(kind)
         root = self.store.node(parent).root if parent is not None else identity
-        made = TraceNode(identity, root, kind, text, self._clock(), name, confidence, None, detail or {})
-        self.store.write([made], [_edge_to(parent, made)] if parent else [])
+        made = TraceNode(identity, root, kind, text, datetime.now(UTC), name, confidence)
+        edges = [TraceEdge(identity, EdgeLabel.CITES, one) for one in cites]
+        self.store.write([made], [_edge_to(parent, made), *edges] if parent else edges)
         return identity
 
     def add_goal(self, text: str, parent: str | None = None) -> str:
@@ -453,15 +380,10 @@ class ReasoningTraces:
             raise InputError(f"confidence must be between 0 and 1, got {confidence}")
         if isinstance(evidence_ids, str):
             raise InputError("evidence_ids must be a list, got a string", hint="give a list of ids")
-        if not claim.strip():
-            raise InputError("a claim needs a text")
         parent = self.store.node(decision_id)
         names = self._tree(parent.root).names
-        identity = _new_id(NodeKind.CLAIM)
-        cited = [TraceEdge(identity, EdgeLabel.CITES, names.get(one, one)) for one in evidence_ids]
-        made = TraceNode(identity, parent.root, NodeKind.CLAIM, claim, self._clock(), confidence=confidence)
-        self.store.write([made], [_edge_to(decision_id, made), *cited])
-        return identity
+        cites = [names.get(one, one) for one in evidence_ids]
+        return self.add(NodeKind.CLAIM, claim, decision_id, confidence=confidence, cites=cites)
 
     def verify_claim(self, claim_id: str, verification_model: str | None = None) -> Verification:
         """Verify a claim against what it cites and store the result.
@@ -477,24 +399,33 @@ class ReasoningTraces:
         tree = self._tree(claim.root)
         verdict = await self._judged(claim, tree, verification_model)
         model = verification_model or verdict.method
-        node, label, edges = _verification(claim, verdict, self._clock(), id=claim.id, model=model)
+        node, label, edges = _verification(claim, verdict, datetime.now(UTC), id=claim.id, model=model)
         self.store.write([node], edges)
         return Verification(node.id, claim.id, verdict.status, verdict, label)
 
     async def _judged(self, claim: TraceNode, tree: TraceTree, model: str | None) -> ClaimVerification:
-        cited = resolve(claim, tree)
+        """Verify a claim against what it cites; if it cites nothing, against all observations of its trace.
+
+        A cited claim counts only once it is verified itself.
+        """
+        targets = tree.cites[claim.id]
+        names = tuple(tree.label(target) for target in targets)
         target = 0.5 if claim.confidence is None else claim.confidence
-        asked = Claim(claim.id, claim.text, 0, len(claim.text), cited.names, target)
-        if cited.phantoms:
-            return phantom(asked, cited.phantoms)
-        if not cited.evidence:
-            reason = cited.why or _NO_OBSERVATIONS
+        asked = Claim(claim.id, claim.text, 0, len(claim.text), names, target)
+        missing = tuple(target for target in targets if target not in tree.nodes)
+        if missing:
+            return phantom(asked, missing)
+        claims = [one for one in targets if tree.nodes[one].kind is NodeKind.CLAIM]
+        unverified = [one for one in claims if one == claim.id or not tree.is_verified(one)]
+        why = f"it rests on {', '.join(map(tree.label, unverified))}, which is not verified" if unverified else ""
+        seen = [node.id for node in tree.graph.nodes if node.kind in _SEEN]
+        evidence = [one for one in targets or seen if one not in unverified]
+        if not evidence:
+            reason = why or _NO_OBSERVATIONS
             return unmeasured(asked, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason, "citation check")
-        sources = [Source(name, text) for name, text in cited.evidence]
+        sources = [Source(tree.label(one), tree.nodes[one].text) for one in evidence]
         found = await self._engine(model).verify_claim(claim.text, sources, target)
-        if not cited.why or not found.is_flagged:
-            return found
-        return replace(found, reason=f"{found.reason}; {cited.why}")
+        return replace(found, reason=f"{found.reason}; {why}") if why and found.is_flagged else found
 
     def get_epistemic_gaps(self, goal_id: str) -> list[EpistemicGap]:
         """The unsupported and the unverified claims below a goal."""

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from groundwire.config import Price
 from groundwire.errors import InputError, StoreError
+from groundwire.llm import LOCAL
 from groundwire.llm.base import Completion, track_usage
 
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
@@ -248,9 +249,6 @@ def last_verdict(events: Sequence[Event]) -> bool | None:
 
 Part = Literal["base", "verification"]
 Share = Literal["seconds", "tokens", "dollars"]
-LOCAL_PREFIX = "llm/"
-"""Name prefix of generators that run on this machine and cost no money."""
-
 _MILLION = 1_000_000
 
 
@@ -373,7 +371,7 @@ class Meter:
 
     def _price(self, name: str, model: str) -> Price | None:
         """Look up the price by the server's model name, then by ours: `gpt-4o-mini`, `openai/gpt-4o-mini`."""
-        if name.startswith(LOCAL_PREFIX):
+        if name.startswith(f"{LOCAL}/"):  # it runs on this machine
             return Price()
         plain = name.partition("@")[0]
         named = (model, name, plain, plain.rpartition("/")[2])

