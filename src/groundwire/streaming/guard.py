@@ -14,12 +14,11 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Protocol
 
 from groundwire.claims.extractor import extract
 from groundwire.config import RealTimeConfig, RiskAction
-from groundwire.engine import Groundwire
+from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
 from groundwire.llm.base import stream_text
@@ -49,7 +48,7 @@ from groundwire.streaming.protocol import (
     stops,
     worded,
 )
-from groundwire.streaming.session import GuardSession, is_unanswerable, open_session
+from groundwire.streaming.session import is_unanswerable, read_request, verify_knowledge
 from groundwire.types import ClaimKind, ClaimVerification, HallucinationReport, Risk, Source
 from groundwire.types.stream import (
     Coherence,
@@ -206,21 +205,6 @@ class GenerationMonitor:
         return warning
 
 
-def _honest(report: HallucinationReport, session: GuardSession) -> HallucinationReport:
-    """Without any source, report all claims as unchecked rather than as not flagged."""
-    if session.context.kb is not None or any(source.text.strip() for source in session.context.sources):
-        return report
-    claims = [claim for claim in extract(report.response) if claim.kind is ClaimKind.ASSERTION]
-    verdicts = tuple(unchecked(claim, NO_SOURCES) for claim in claims)
-    return replace(report, claims=verdicts, flagged=True if report.flags else None, risk=None)
-
-
-def _warnings(session: GuardSession, text: str) -> tuple[StreamWarning, ...]:
-    """What the patterns find in a whole text."""
-    monitor = GenerationMonitor(sources=session.context.sources, config=session.config, request=session.request)
-    return (*monitor.update(text), *monitor.close())
-
-
 def log_weak_points(points: Sequence[WeakPoint], *, source_text: bool) -> None:
     """Log one JSON object per weak point; its text only if the log may contain source text."""
     for point in points:
@@ -252,12 +236,14 @@ async def guard(
             async for event in events:
                 yield event
         return
-    session = await asyncio.to_thread(open_session, generator, request, context, engine, work)  # may read long sources
-    knowledge = await session.knowledge()
-    if is_unanswerable(knowledge, session.context):
-        yield DoneEvent(limits(session.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard")
+    asked, messages, at = await asyncio.to_thread(read_request, request, context)  # may read long sources
+    knowledge = None
+    if engine.config.realtime.check_knowledge:
+        knowledge = await asyncio.to_thread(verify_knowledge, asked, at)
+    if is_unanswerable(knowledge, at):
+        yield DoneEvent(limits(asked, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard")
         return
-    watched = GuardedGeneration(session)
+    watched = GuardedGeneration(generator, asked, messages, at, engine, work)
     try:
         async with aclosing(watched.events()) as during:
             async for event in during:
@@ -272,19 +258,25 @@ async def guard(
 class GuardedGeneration:
     """One generation under watch: its text so far, its verdicts, and whether it was interrupted."""
 
-    def __init__(self, session: GuardSession) -> None:
-        self._session = session
-        self._config = session.engine.config.realtime
-        self._judge = IncrementalVerifier(
-            session.engine,
-            session.context.sources,
-            question=session.request,
-            work=session.work,
-            **session.context_kwargs,
-        )
-        self._monitor = GenerationMonitor(
-            sources=session.context.sources, judge=self._judge, config=self._config, request=session.request
-        )
+    def __init__(
+        self,
+        generator: Generator,
+        asked: str,
+        messages: tuple[Message, ...],
+        context: Context,
+        engine: Groundwire,
+        work: JobRunner,
+    ) -> None:
+        self._generator = generator
+        self._asked = asked
+        self._messages = messages
+        self._context = context
+        self._engine = engine
+        self._work = work
+        self._config = engine.config.realtime
+        self._beside: ContextKwargs = {"history": context.history, "kb": context.kb, "now": context.now}
+        self._judge = IncrementalVerifier(engine, context.sources, question=asked, work=work, **self._beside)
+        self._monitor = self._new_monitor(self._judge)
         self._parts: list[str] = []
         self._length = 0
         self._told: set[tuple[int, int]] = set()
@@ -295,7 +287,7 @@ class GuardedGeneration:
 
     async def events(self) -> AsyncGenerator[StreamEvent]:
         await asyncio.to_thread(self._monitor.prepare)  # long sources must not delay the first token
-        stream = stream_text(self._session.generator, self._session.messages, max_tokens=self._config.max_tokens)
+        stream = stream_text(self._generator, self._messages, max_tokens=self._config.max_tokens)
         try:
             async with aclosing(stream) as pieces:
                 async for piece in pieces:
@@ -350,16 +342,16 @@ class GuardedGeneration:
 
     async def outcome(self, knowledge: KnowledgeCheck | None) -> AsyncGenerator[ReformulatedEvent | DoneEvent]:
         """The events after the last token: a replacement if the protocol asks for one, then `DoneEvent`."""
-        session, text = self._session, "".join(self._parts)
+        text = "".join(self._parts)
         if not text.strip():
             yield DoneEvent(text, Risk.LOW, knowledge, error=self.error, generated=text)
             return
-        report = _honest(await self._judge.finish(within=self._config.report_timeout), session)
+        report = self._honest(await self._judge.finish(within=self._config.report_timeout))
         coherence = await self._coherence(text, report)
         found = self._assessed(text, report, coherence)
-        log_weak_points(found.points, source_text=session.engine.config.log.include_text)
+        log_weak_points(found.points, source_text=self._engine.config.log.include_text)
         action = action_for(found.risk, self._config)
-        tracker = SourceAttributionTracker(session.context.sources, history=session.context.history)
+        tracker = SourceAttributionTracker(self._context.sources, history=self._context.history)
         shown, final = await self._act(action, text, report, found, knowledge)
         tracker.track(final or report)
         if action in ("reformulate", "discard"):
@@ -381,12 +373,12 @@ class GuardedGeneration:
     async def _coherence(self, text: str, report: HallucinationReport) -> Coherence | None:
         """Coherence with the conversation, from the report's detection if it has one."""
         try:
-            found = report.detection or await self._session.detect(text)
+            found = report.detection or await self._work(lambda: self._engine.detect(text, **self._beside))
         except GroundwireError as error:
             _log.warning("coherence could not be checked: %s", type(error).__name__)
             return None
         # In a thread: comparing all clauses pairwise would block the other streams of this loop.
-        return await asyncio.to_thread(coherence_of, text, self._session.context.history, found)
+        return await asyncio.to_thread(coherence_of, text, self._context.history, found)
 
     def _assessed(self, text: str, report: HallucinationReport, coherence: Coherence | None) -> Assessment:
         """Assess the report; if it came too late to explain an interruption, the verdicts that caused it.
@@ -409,18 +401,37 @@ class GuardedGeneration:
         knowledge: KnowledgeCheck | None,
     ) -> tuple[str, HallucinationReport | None]:
         """The text for the user under the protocol's action, and the report on it."""
-        session = self._session
         if action == "none":
             return text, report
         if action == "discard":
-            return limits(session.request, found.failing, knowledge), report
+            return limits(self._asked, found.failing, knowledge), report
         if action != "reformulate" or not found.failing:
             return worded(text, report, found, self._config), report
         rewriter = Rewriter(
-            None if self.error else session.generator, session.messages, session.check, self._config,
-            session.context.history, partial(_warnings, session),
+            None if self.error else self._generator, self._messages, self._check, self._config,
+            self._context.history, self._warnings,
         )  # fmt: skip
         return await reformulate(text, found, rewriter)
+
+    async def _check(self, text: str) -> HallucinationReport:
+        sources = self._context.sources
+        return await self._work(lambda: self._engine.check(text, sources, question=self._asked, **self._beside))
+
+    def _warnings(self, text: str) -> tuple[StreamWarning, ...]:
+        """What the patterns find in a whole text."""
+        monitor = self._new_monitor()
+        return (*monitor.update(text), *monitor.close())
+
+    def _new_monitor(self, judge: StreamJudge | None = None) -> GenerationMonitor:
+        return GenerationMonitor(sources=self._context.sources, judge=judge, config=self._config, request=self._asked)
+
+    def _honest(self, report: HallucinationReport) -> HallucinationReport:
+        """Without any source, report all claims as unchecked rather than as not flagged."""
+        if self._context.kb is not None or any(source.text.strip() for source in self._context.sources):
+            return report
+        claims = [claim for claim in extract(report.response) if claim.kind is ClaimKind.ASSERTION]
+        verdicts = tuple(unchecked(claim, NO_SOURCES) for claim in claims)
+        return replace(report, claims=verdicts, flagged=True if report.flags else None, risk=None)
 
     async def close(self) -> None:
         self._judge.cancel()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,30 +10,17 @@ from functools import cached_property
 from math import sqrt
 
 from groundwire.claims.assertiveness import classify_sentence
-from groundwire.config import RealTimeConfig
-from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
-from groundwire.llm import Generator, Message
+from groundwire.llm import Message
 from groundwire.openie.lexicon import NAMED_UNITS, mentions
 from groundwire.requests import Sources, as_sources
 from groundwire.retrieval.gather import Neutraliser, whole
 from groundwire.retrieval.select import Index
-from groundwire.streaming.incremental import JobRunner, run_inline
 from groundwire.text.lexicon import NEGATIONS, OPPOSED_VERBS, expressions, grammar, word_table
 from groundwire.text.names import is_common_name
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import content_words, names, normalise, script, similarity, terms, weighted, words
-from groundwire.types import (
-    ClaimKind,
-    Detection,
-    Entity,
-    HallucinationReport,
-    KnowledgeBase,
-    Mention,
-    MentionKind,
-    Source,
-    Turn,
-)
+from groundwire.types import ClaimKind, Entity, KnowledgeBase, Mention, MentionKind, Source, Turn
 from groundwire.types.stream import Alternative, Context, KnowledgeCheck, Requirement
 
 # Requests, parsed into questions, sides of comparisons, premises and names. The grammar of English and Hebrew
@@ -426,58 +412,19 @@ _SCRIPT_SAMPLE_CHARS = 2000  # enough to recognise the writing system of a sourc
 _NAMED_KINDS = ("entity", "side", "description")
 
 
-@dataclass(frozen=True, slots=True)
-class GuardSession:
-    """The inputs of one guarded generation."""
-
-    generator: Generator
-    request: str
-    messages: tuple[Message, ...]
-    context: Context
-    engine: Groundwire
-    work: JobRunner = run_inline
-
-    @property
-    def config(self) -> RealTimeConfig:
-        return self.engine.config.realtime
-
-    @property
-    def context_kwargs(self) -> ContextKwargs:
-        at = self.context
-        return {"history": at.history, "kb": at.kb, "now": at.now}
-
-    async def check(self, text: str) -> HallucinationReport:
-        return await self.work(
-            lambda: self.engine.check(text, self.context.sources, question=self.request, **self.context_kwargs)
-        )
-
-    async def detect(self, text: str) -> Detection:
-        return await self.work(lambda: self.engine.detect(text, **self.context_kwargs))
-
-    async def knowledge(self) -> KnowledgeCheck | None:
-        """The knowledge check; None if it is switched off."""
-        if not self.config.check_knowledge:
-            return None
-        return await asyncio.to_thread(verify_knowledge, self.request, self.context)
-
-
-def open_session(
-    generator: Generator,
-    request: str | Sequence[Message],
-    context: Context | Sources,
-    engine: Groundwire,
-    work: JobRunner,
-) -> GuardSession:
-    """Open a session for a question, or for messages of which the last user message is the question."""
-    rests_on = context if isinstance(context, Context) else Context(as_sources(context))
+def read_request(
+    request: str | Sequence[Message], context: Context | Sources
+) -> tuple[str, tuple[Message, ...], Context]:
+    """The question, the prompt and the context. Of messages, the last one of the user is the question."""
+    at = context if isinstance(context, Context) else Context(as_sources(context))
     if isinstance(request, str):
-        asked, messages = request, messages_for(request, rests_on.sources, rests_on.history)
+        asked, messages = request, messages_for(request, at.sources, at.history)
     else:
         messages = list(request)
         asked = next((m.content for m in reversed(messages) if m.role == "user"), "")
     if not asked.strip():
         raise InputError("the request is empty")
-    return GuardSession(generator, asked, tuple(messages), rests_on, engine, work)
+    return asked, tuple(messages), at
 
 
 def is_unanswerable(check: KnowledgeCheck | None, context: Context) -> bool:
