@@ -73,23 +73,8 @@ def with_full_timeout(config: Config) -> Config:
     return config.model_copy(update={"hallucination": settings.model_copy(update={"memory_gate": gate})})
 
 
-async def verify_within(
-    thread: EventLoopThread, engine: Groundwire, candidate: Candidate, seconds: float
-) -> ClaimVerification:
-    """Return the verdict, or raise `BackendTimeout` after `seconds`.
-
-    The work runs on the loop of `thread`: a timeout on the caller's own loop could not fire while a long
-    text or an embedded model blocks that loop.
-    """
-    try:
-        async with asyncio.timeout(seconds):
-            return await thread.run(verify_candidate(engine, candidate))
-    except TimeoutError:
-        raise BackendTimeout(f"no answer within {seconds:.2g} s") from None
-
-
-class MemoryGate:
-    """Stores facts that pass verification. `engine` should be opened for the operation `memory_gate`."""
+class _FactVerifier:
+    """What the gate and its worker share: the queue, the writer, and a thread to verify in."""
 
     def __init__(
         self,
@@ -102,9 +87,31 @@ class MemoryGate:
     ) -> None:
         self.config = config or engine.config
         self.queue = JobQueue(database, QUEUE_NAME, terms, clock=clock)
+        self._database = database
         self._engine = engine
+        self._rules = self.config.hallucination.memory_gate
         self._writer = FactWriter(database, self.queue, self.config, engine.metrics)
-        self._thread = EventLoopThread("groundwire-gate")
+        self._thread = EventLoopThread("groundwire-memory")
+        self._clock = clock
+
+    async def _verify(self, candidate: Candidate, seconds: float) -> ClaimVerification:
+        """Return the verdict, or raise `BackendTimeout` after `seconds`.
+
+        The work runs on the loop of a thread: a timeout on the caller's own loop could not fire while a long
+        text or an embedded model blocks that loop.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._thread.run(verify_candidate(self._engine, candidate))
+        except TimeoutError:
+            raise BackendTimeout(f"no answer within {seconds:.2g} s") from None
+
+    def close(self) -> None:
+        self._thread.close(CLOSE_SECONDS)
+
+
+class MemoryGate(_FactVerifier):
+    """Stores facts that pass verification. `engine` should be opened for the operation `memory_gate`."""
 
     async def remember(
         self, fact: Fact | str, evidence: Sources, *, confidence: float = DEFAULT_CONFIDENCE, verify: bool | None = None
@@ -149,16 +156,12 @@ class MemoryGate:
         _loop.run(load_model(self._engine))
 
     async def _decide(self, candidate: Candidate) -> Decision:
-        rules = self.config.hallucination.memory_gate
         found: ClaimVerification | BackendError
         try:
-            found = await verify_within(self._thread, self._engine, candidate, rules.timeout * _VERIFY_SHARE)
+            found = await self._verify(candidate, self._rules.timeout * _VERIFY_SHARE)
         except BackendError as error:
             found = error
-        return decide(found, candidate.confidence, rules)
-
-    def close(self) -> None:
-        self._thread.close(CLOSE_SECONDS)
+        return decide(found, candidate.confidence, self._rules)
 
     async def __aenter__(self) -> MemoryGate:
         return self
@@ -206,25 +209,8 @@ class JobResult:
     confidence: float | None = None
 
 
-class Worker:
+class Worker(_FactVerifier):
     """Processes one job at a time. Any number of workers and processes may share the queue."""
-
-    def __init__(
-        self,
-        database: Database,
-        engine: Groundwire,
-        config: Config | None = None,
-        *,
-        terms: RetryPolicy | None = None,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.queue = JobQueue(database, QUEUE_NAME, terms, clock=clock)
-        self._database = database
-        self._engine = engine
-        self._rules = (config or engine.config).hallucination.memory_gate
-        self._writer = FactWriter(database, self.queue, config or engine.config, engine.metrics)
-        self._thread = EventLoopThread("groundwire-worker")
-        self._clock = clock
 
     async def step(self) -> JobResult | None:
         """Process one job; return None if none is due."""
@@ -239,7 +225,7 @@ class Worker:
             if job.attempts > self.queue.terms.attempts:
                 raise InputError("every worker that took the job died")
             candidate = Candidate.from_payload(job.payload, fact)
-            found = await verify_within(self._thread, self._engine, candidate, self.queue.terms.lease * _LEASE_SHARE)
+            found = await self._verify(candidate, self.queue.terms.lease * _LEASE_SHARE)
         except BackendError as error:
             return await asyncio.to_thread(self._fail, job, candidate, error)
         except InputError as error:  # a retry would fail again
@@ -265,7 +251,7 @@ class Worker:
             await asyncio.sleep(min(_POLL_SECONDS, wait))
 
     async def aclose(self) -> None:
-        await asyncio.to_thread(self._thread.close, CLOSE_SECONDS)
+        await asyncio.to_thread(self.close)
 
     def _drop(self, job: QueuedJob) -> JobResult:
         with self._database.write() as connection:

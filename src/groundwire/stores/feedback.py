@@ -69,12 +69,8 @@ class FeedbackStore:
     def add(self, report: FeedbackReport, verdict: ReviewedVerdict, opinion: Feedback) -> None:
         with self._database.write() as connection:
             _upsert_report(connection, report)
-            values = {
-                **asdict(verdict),
+            values = _columns(verdict) | {
                 "report": report.key,
-                "claim": storable_text(verdict.claim),
-                "status": verdict.status.value,
-                "method": storable_text(verdict.method),
                 "right": opinion.right,
                 "note": storable_text(opinion.note),
                 "at": opinion.at.timestamp(),
@@ -124,16 +120,13 @@ def _label(report: FeedbackReport, marked: set[str], labels: Mapping[str, bool])
 
 
 def _upsert_report(connection: Connection, report: FeedbackReport) -> None:
-    values = {
-        "name": storable_text(report.name),
-        "risk": report.risk,
-        "backend": storable_text(report.backend),
-        "profile": storable_text(report.profile),
-        "claims": report.claims,
-        "flagged": list(report.flagged),
-    }
-    insert = upsert(connection, feedback_reports).values(key=report.key, **values)
+    values = _columns(report)
+    insert = upsert(connection, feedback_reports).values(values)
     connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=values))
+
+
+def _columns(item: ReviewedVerdict | FeedbackReport) -> dict[str, Any]:
+    return {name: storable_text(v) if isinstance(v, str) else v for name, v in asdict(item).items()}
 
 
 def _judged(row: Row[Any]) -> FeedbackReport:

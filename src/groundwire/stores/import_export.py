@@ -556,26 +556,16 @@ def _attribute_columns(connection: Connection) -> dict[str, tuple[bool, str]]:
 
 
 def _entities(connection: Connection) -> Iterator[Entity]:
-    last = ""
-    while True:
-        query = select(entities_table.c.no, entities_table.c.id).where(entities_table.c.id > last)
-        page = connection.execute(query.order_by(entities_table.c.id).limit(PAGE)).all()
-        if not page:
-            return
-        last = page[-1].id
-        loaded = entities.load(connection, [row.no for row in page])
-        yield from (loaded[row.no] for row in page)
+    query = select(entities_table.c.no).order_by(entities_table.c.id)
+    for page in connection.execute(query.execution_options(yield_per=PAGE)).scalars().partitions():
+        loaded = entities.load(connection, page)
+        yield from (loaded[no] for no in page)
 
 
 def _facts(connection: Connection, *, history: bool = False) -> Iterator[Fact]:
-    last = 0
-    while True:
-        query = select(facts_table.c.no).where(facts_table.c.no > last)
-        if not history:
-            query = query.where(facts_table.c.status.in_(facts.VISIBLE_STATUSES))
-        page: Sequence[int] = connection.execute(query.order_by(facts_table.c.no).limit(PAGE)).scalars().all()
-        if not page:
-            return
-        last = page[-1]
+    query = select(facts_table.c.no).order_by(facts_table.c.no)
+    if not history:
+        query = query.where(facts_table.c.status.in_(facts.VISIBLE_STATUSES))
+    for page in connection.execute(query.execution_options(yield_per=PAGE)).scalars().partitions():
         loaded = {stored.no: stored.fact for stored in facts.load_facts(connection, facts_table.c.no, page)}
         yield from (loaded[no] for no in page)

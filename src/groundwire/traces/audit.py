@@ -16,7 +16,7 @@ from groundwire.pipeline import CheckContext
 from groundwire.requests import Sources, as_sources, as_text
 from groundwire.text.names import names
 from groundwire.text.numbers import Number, numbers
-from groundwire.text.tokens import words
+from groundwire.text.tokens import content_words, words
 from groundwire.traces.computation import derive, without_lead_in
 from groundwire.traces.judge import LinkedTrace, judge_steps, premises, rivals, step_terms
 from groundwire.traces.steps import Steps, as_steps, link, parse_text, unmarked
@@ -175,8 +175,8 @@ def _states(step: Step, look: float, given: PostHocInput) -> bool:
 
     "Amos Pratt collected the tolls on the bridge" does not say who designed it.
     """
-    asked = _content(given.question)
-    return look > WITH_MORE or not asked or 2 * len(asked & _content(step.text)) > len(asked)
+    asked = content_words(given.question)
+    return look > WITH_MORE or not asked or 2 * len(asked & content_words(step.text)) > len(asked)
 
 
 def _is_rival(step: Step, given: PostHocInput) -> bool:
@@ -201,7 +201,7 @@ def _has_other_subject(step: Step, given: PostHocInput) -> bool:
     named = {w.norm for name in names(given.question) for w in words(name.text)}
     if not asks_whether(given.question) or not named:
         return False
-    return not named & _content(step.text) and not _PRONOUN.match(without_lead_in(step.text))
+    return not named & content_words(step.text) and not _PRONOUN.match(without_lead_in(step.text))
 
 
 def _same_kind(number: Number, text: str, answer: Sequence[Number], question: str) -> bool:
@@ -226,10 +226,6 @@ def _same_attribute(text: str, question: str) -> bool:
     if asked and spoken and not asked & spoken:
         return False
     return not _JOINT.search(text) or bool(_JOINT.search(question) or _TOTAL.search(question))
-
-
-def _content(text: str) -> set[str]:
-    return {w.norm for w in words(text) if not w.is_stop}
 
 
 def _ranked_second(step: Step, given: PostHocInput) -> bool:
@@ -264,7 +260,7 @@ def _all_names(own: Core) -> bool:
 
 def _is_about(step: Step, given: PostHocInput) -> bool:
     """True if a step is about the question or states the answer."""
-    spoken, asked = _content(step.text), _content(given.question)
+    spoken, asked = content_words(step.text), content_words(given.question)
     answered = core(given.answer, given.question)
     counted_out = (
         derive(step.text, given.question) is not None

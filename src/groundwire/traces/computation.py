@@ -20,7 +20,7 @@ from typing import Any
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES, PartialDate, dates, weekdays
 from groundwire.text.lexicon import expressions
 from groundwire.text.numbers import Number, numbers
-from groundwire.text.tokens import words
+from groundwire.text.tokens import content_words, words
 from groundwire.verifiers.meaning import counted as counted_in
 from groundwire.verifiers.meaning import negated
 
@@ -92,7 +92,7 @@ def _calculation(
     digits = len(written.rstrip("%").partition(".")[2])
     holds = isclose(value, claimed, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == claimed)
     holds = holds or (match.re is _SHARE and round(value) == claimed)
-    whole = _content(text[: match.start()] + " " + text[match.end() :]) <= CONCLUDING
+    whole = content_words(text[: match.start()] + " " + text[match.end() :]) <= CONCLUDING
     return _compared(holds, shown, written, whole, operands, claimed)
 
 
@@ -108,7 +108,7 @@ def _conversions(text: str) -> Iterator[DerivedResult]:
     units = {number.unit for number in (*left, *right)}
     if not left or not right or len(units) != 1 or not units <= _MEASURED or any(n.bound for n in right):
         return
-    if not _content(rest) - CONCLUDING:
+    if not content_words(rest) - CONCLUDING:
         one, two = (sum(number.value for number in side) for side in (left, right))
         holds = abs(one - two) <= max(min(n.step for n in right) / 2, 1e-9 * abs(one))
         yield DerivedResult(holds, f"the two amounts are {'' if holds else 'not '}the same", True)
@@ -116,15 +116,12 @@ def _conversions(text: str) -> Iterator[DerivedResult]:
 
 def numbers_in(text: str) -> set[float]:
     """The numbers of a text without their units: 90 for "90 km", 12 for "12 euros"."""
-    found = set()
-    for number in numbers(text):
-        digits = _DIGITS.search(text, number.start, number.end)
-        found.add(_value(digits[0]) if digits else number.value)
-    return found
+    return {_written(text, number) for number in numbers(text)}
 
 
-def _content(text: str) -> set[str]:
-    return {w.norm for w in words(text) if not w.is_stop}
+def _written(text: str, number: Number) -> float:
+    digits = _DIGITS.search(text, number.start, number.end)
+    return _value(digits[0]) if digits else number.value
 
 
 def _value(number: str) -> float:
@@ -510,8 +507,7 @@ def _operands(texts: Sequence[str], wanted: float) -> list[float]:
     found: dict[float, None] = {}
     for text in texts:
         for number in numbers(text):
-            digits = _DIGITS.search(text, number.start, number.end)
-            value = _value(digits[0]) if digits else number.value
+            value = _written(text, number)
             if "%" in text[number.start : number.end + 1]:
                 found |= dict.fromkeys((value / 100, 1 - value / 100, 1 + value / 100))
             found[value] = None
