@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 from prometheus_client import REGISTRY
+from tests.figures import figures as figures_of
 
 from groundwire.config import Config, LogConfig
 from groundwire.engine import Groundwire
@@ -77,7 +78,7 @@ class TestFigures:
         metrics.call("local", size=4, seconds=0.25)
         metrics.lookups(hits=3, misses=1)
         metrics.fact_rejected()
-        figures = metrics.figures()
+        figures = figures_of(metrics)
         assert figures.claims_verified == 3
         assert figures.hallucinations == {"CONTRADICTED": 1, "NOT_IN_CONTEXT": 1}
         assert (figures.calls, figures.seconds) == (1, 0.25)
@@ -106,13 +107,13 @@ class TestFigures:
             assert line in text
 
     def test_nothing_counted_is_all_zero(self) -> None:
-        figures = Metrics().figures()
+        figures = figures_of(Metrics())
         assert (figures.claims_verified, figures.cache_hit_rate, figures.hallucinations) == (0, 0.0, {})
 
     def test_instances_do_not_share_and_the_global_registry_stays_clean(self) -> None:
         one, other = Metrics(), Metrics()
         one.fact_rejected()
-        assert (one.figures().facts_rejected, other.figures().facts_rejected) == (1, 0)
+        assert (figures_of(one).facts_rejected, figures_of(other).facts_rejected) == (1, 0)
         assert not any(family.name.startswith("groundwire") for family in REGISTRY.collect())
 
     def test_the_default_is_one_instance(self) -> None:
@@ -167,7 +168,7 @@ class TestLog:
         assert (event["event"], event["total_flags"], event["high_confidence"]) == ("detection", 1, 1)
         assert event["types"] == {"LogicalInconsistency": 1}
         assert "car" not in line
-        figures = metrics.figures()
+        figures = figures_of(metrics)
         assert (figures.detections, figures.detector_flags) == (1, {"LogicalInconsistency": 1})
 
     def test_setting_up_twice_logs_once(self, stream: io.StringIO) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from tests.figures import figures as figures_of
 
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -123,7 +124,7 @@ async def test_figures_are_counted() -> None:
     metrics = Metrics()
     case = Case("The tower is 330 metres tall. Cats sleep all day long.", SOURCES)
     await check(case, court(FakeVerifier(), metrics=metrics))
-    found = metrics.figures()
+    found = figures_of(metrics)
     assert found.claims_verified == 2
     assert found.hallucinations == {"NOT_IN_CONTEXT": 1}
 

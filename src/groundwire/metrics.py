@@ -10,41 +10,17 @@ import json
 import logging
 import sys
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from groundwire.config import Config
 from groundwire.types import ClaimVerification, Detection, Status
-
-if TYPE_CHECKING:
-    from prometheus_client import Counter, Histogram
 
 VERDICTS, DETECTIONS = "groundwire.verdicts", "groundwire.detections"
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024)
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """A snapshot of the counters, for a terminal or a test."""
-
-    claims_verified: int
-    hallucinations: dict[str, int]
-    calls: int
-    seconds: float
-    cache_hits: int
-    cache_misses: int
-    facts_rejected: int
-    failures: dict[str, int]
-    detections: int = 0
-    detector_flags: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def cache_hit_rate(self) -> float:
-        return self.cache_hits / max(1, self.cache_hits + self.cache_misses)
 
 
 class Metrics:
@@ -69,7 +45,7 @@ class Metrics:
         self._detections = Counter("groundwire_detections", "Responses the detectors read", registry=own)
         self._flags = Counter("groundwire_detector_flags", "Flags by type", ["type"], registry=own)
         ratio = Gauge("groundwire_cache_hit_ratio", "Share of queries answered from the cache", registry=own)
-        ratio.set_function(lambda: self.figures().cache_hit_rate)
+        ratio.set_function(self._hit_ratio)
 
     def verdicts(self, verifications: Iterable[ClaimVerification], backend: str) -> None:
         """Count verified claims, and flagged ones by status; unchecked claims were not verified."""
@@ -90,6 +66,11 @@ class Metrics:
         self._lookups.labels("hit").inc(hits)
         self._lookups.labels("miss").inc(misses)
 
+    def _hit_ratio(self) -> float:
+        (family,) = self._lookups.collect()
+        counts = {s.labels["result"]: s.value for s in family.samples if s.name.endswith("_total")}
+        return counts.get("hit", 0.0) / max(1.0, sum(counts.values()))
+
     def fact_rejected(self) -> None:
         self._rejected.inc()
 
@@ -99,36 +80,11 @@ class Metrics:
         for flag in found.flags:
             self._flags.labels(flag.type.value).inc()
 
-    def figures(self) -> Figures:
-        lookups = _by_label(self._lookups)
-        return Figures(
-            claims_verified=sum(_by_label(self._claims).values()),
-            hallucinations=_by_label(self._found),
-            calls=int(sum(_samples(self._seconds, "_count"))),
-            seconds=sum(_samples(self._seconds, "_sum")),
-            cache_hits=lookups.get("hit", 0),
-            cache_misses=lookups.get("miss", 0),
-            facts_rejected=sum(_by_label(self._rejected).values()),
-            failures=_by_label(self._failures),
-            detections=sum(_by_label(self._detections).values()),
-            detector_flags=_by_label(self._flags),
-        )
-
     def render(self) -> bytes:
         """The Prometheus text format."""
         from prometheus_client import generate_latest
 
         return generate_latest(self.registry)
-
-
-def _samples(metric: Counter | Histogram, suffix: str) -> Iterator[float]:
-    return (s.value for family in metric.collect() for s in family.samples if s.name.endswith(suffix))
-
-
-def _by_label(metric: Counter) -> dict[str, int]:
-    """{label value: count}; a counter without labels has the one key ''."""
-    samples = (s for family in metric.collect() for s in family.samples if s.name.endswith("_total"))
-    return {next(iter(s.labels.values()), ""): int(s.value) for s in samples}
 
 
 @cache

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.figures import figures as figures_of
 
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, RateLimited
@@ -74,7 +75,7 @@ async def test_rejected_fact_is_removed(database: Database, engine: Engine) -> N
     assert statuses(database) == {TRUE: FactStatus.VERIFIED}
     (one,) = RejectedFacts(database).latest()
     assert (one.text, one.confidence) == (FALSE, 0.95)
-    assert made.metrics.figures().facts_rejected == 1
+    assert figures_of(made.metrics).facts_rejected == 1
 
 
 async def test_retry_waits_as_long_as_the_backend_asks(database: Database, engine: Engine) -> None:

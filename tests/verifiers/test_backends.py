@@ -13,6 +13,7 @@ from math import isfinite
 from typing import get_args
 
 import pytest
+from tests.figures import figures as figures_of
 from tests.loopback import Loopback, Reply, Request, chat, claude, do_without
 
 from groundwire.config import BackendName, BuiltinBackend, Config, Operation
@@ -278,7 +279,7 @@ class TestCache:
                 estimates = await backend.verifier.estimate(QUERIES)
             assert len(service.requests) == asked
         assert all(e.cached for e in estimates)
-        assert metrics.figures().cache_hit_rate == 0.5
+        assert figures_of(metrics).cache_hit_rate == 0.5
 
     async def test_another_model_has_its_own_answers(self, opening: Open, service: Loopback) -> None:
         for model in ("m1", "m2"):

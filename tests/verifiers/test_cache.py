@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.figures import figures as figures_of
 
 from groundwire.errors import BackendDown
 from groundwire.metrics import Metrics
@@ -116,5 +117,5 @@ async def test_hits_and_misses_are_counted(store: CacheStore) -> None:
     cached = Cached(FakeVerifier(), store, "fake:1", HOUR, metrics=metrics)
     await cached.estimate([A, B, A])
     await cached.estimate([A])
-    figures = metrics.figures()
+    figures = figures_of(metrics)
     assert (figures.cache_hits, figures.cache_misses, figures.cache_hit_rate) == (2, 2, 0.5)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import inf, nan
 
 import pytest
+from tests.figures import figures as figures_of
 
 from groundwire.errors import BackendDown, BackendTimeout, ConfigError, GroundwireError, MissingExtra, RateLimited
 from groundwire.metrics import Metrics
@@ -123,5 +124,5 @@ async def test_calls_are_timed_and_failures_counted() -> None:
     )
     await guarded.estimate([A, B])
     await guarded.estimate([])
-    figures = metrics.figures()
+    figures = figures_of(metrics)
     assert (figures.calls, figures.seconds, figures.failures) == (1, 2.5, {"rate_limited": 2})

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from tests.figures import figures as figures_of
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from typer.testing import CliRunner
 
@@ -202,7 +203,7 @@ async def test_a_report_with_a_model_of_ones_own(nli: Callable[..., str], tmp_pa
             report = await engine.check("the tower is tall .", {"S0": "the tower is not tall ."})
         (claim,) = report.claims
         assert (report.backend, claim.status.value, claim.method) == ("model", "CONTRADICTED", "model/nli")
-    figures = engine.metrics.figures()
+    figures = figures_of(engine.metrics)
     assert figures.cache_hits >= 1
 
 
