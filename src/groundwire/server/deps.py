@@ -1,4 +1,4 @@
-"""What the routes share: their declaration, the service, the knowledge base for callers who may read it, JSON and SSE.
+"""What the routes share: the service, the knowledge base for callers who may read it, JSON and SSE.
 
 The schemas of the responses are in `groundwire.reports.schema`.
 """
@@ -6,59 +6,19 @@ The schemas of the responses are in `groundwire.reports.schema`.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from groundwire.errors import GroundwireError
 from groundwire.server.auth import Caller
-from groundwire.server.problems import Forbidden, problem_of, problem_response, problems
+from groundwire.server.problems import Forbidden, problem_of, problem_response
 from groundwire.server.service import Service
 from groundwire.stores.knowledge_base import Knowledge
 
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 _KB_SCOPE = "facts:read"
-
-
-def route(
-    router: APIRouter,
-    method: str,
-    path: str,
-    model: Any = None,
-    *statuses: int,
-    responses: dict[int | str, dict[str, Any]] | None = None,
-    has_body: bool | None = None,
-    **options: Any,
-) -> Callable[[Endpoint], Endpoint]:
-    """Declare a route. The first line of the function's docstring is its summary, the rest its description.
-
-    Args:
-        model: the schema of the response.
-        statuses: those of its problem documents, beside the ones that any request may get.
-        responses: the OpenAPI description of further responses, by status.
-        has_body: whether requests have a body; by default those of POST do.
-    """
-    body = method == "POST" if has_body is None else has_body
-
-    def declare(endpoint: Endpoint) -> Endpoint:
-        summary, _, description = (inspect.getdoc(endpoint) or "").partition("\n")
-        router.add_api_route(
-            path,
-            endpoint,
-            methods=[method],
-            response_model=model,
-            summary=summary.rstrip("."),
-            description=description.strip(),
-            responses={**(responses or {}), **problems(*statuses, body=body)},
-            **options,
-        )
-        return endpoint
-
-    return declare
 
 
 def get_service(request: Request) -> Service:
