@@ -25,6 +25,7 @@ from groundwire.cli.console import (
     ExitCode,
     InputReader,
     ReadLine,
+    edit_lines,
     is_interactive,
     print_line,
     read_from_pipe,
@@ -86,7 +87,8 @@ def chat(
                 session.ask(question)
             elif interactive:
                 _greet(session)
-                converse(session, read_from_terminal(config, "chat", complete_command))
+                edit_lines(config, "chat", complete_command)
+                converse(session, read_from_terminal)
             else:
                 converse(session, read_from_pipe(sys.stdin, partial(print_line, console)))
     finally:
@@ -126,9 +128,10 @@ def _greet(session: ChatSession) -> None:
     session.console.print()
 
 
-def complete_command(prefix: str) -> list[str]:
-    """The slash commands that begin with the prefix."""
-    return [f"/{name}" for name in COMMANDS if prefix and f"/{name}".startswith(prefix)]
+def complete_command(prefix: str, number: int) -> str | None:
+    """One of the slash commands that begin with the prefix."""
+    found = [f"/{name}" for name in COMMANDS if prefix and f"/{name}".startswith(prefix)]
+    return found[number] if number < len(found) else None
 
 
 # ---- the display: tokens as they arrive, the answer with unsupported parts marked, one verdict line
