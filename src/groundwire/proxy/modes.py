@@ -17,6 +17,7 @@ from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
 from groundwire.proxy.sse import DONE, FrameTooLarge, SseFrame, SseParser, encode_comment, encode_event, ending_of
 from groundwire.proxy.upstream import UpstreamDisconnected
 from groundwire.proxy.verifier import Mode, StreamVerifier, VerificationOutcome, parse_object
+from groundwire.reports.plaintext import shorten
 from groundwire.streaming.protocol import assess, cut_at
 from groundwire.streaming.protocol import stopped as stop_text
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport, Status
@@ -66,7 +67,7 @@ def add_remarks(report: HallucinationReport) -> str:
 def notes(report: HallucinationReport) -> str:
     """Return the remarks as a list, for text that was already sent; empty if nothing is flagged."""
     flags = sorted(all_flags(report), key=lambda flag: flag.start)
-    lines = (f"{n}. “{_one_line(flag.content)}”: {_remark(flag)}" for n, flag in enumerate(flags, start=1))
+    lines = (f"{n}. “{shorten(flag.content, _MAX_LINE)}”: {_remark(flag)}" for n, flag in enumerate(flags, start=1))
     return _NOTES_HEADING + "\n".join(lines) + "\n" if flags else ""
 
 
@@ -75,7 +76,7 @@ def action_notes(outcome: VerificationOutcome) -> dict[TextKey, str]:
     flagged = {key: [a for a in actions if a.is_flagged] for key, actions in outcome.actions.items()}
     return {
         key: _ACTIONS_HEADING
-        + "".join(f"- “{_one_line(a.text)}”: {a.status}, {_one_line(a.reason)}\n" for a in actions)
+        + "".join(f"- “{shorten(a.text, _MAX_LINE)}”: {a.status}, {shorten(a.reason, _MAX_LINE)}\n" for a in actions)
         for key, actions in flagged.items()
         if actions
     }
@@ -109,7 +110,7 @@ def first_contradiction(
 
 def stop_reason(claim: ClaimVerification) -> str:
     sources = ", ".join(claim.evidence_ids)
-    detail = f"{sources}: {_one_line(claim.reason)}" if sources else _one_line(claim.reason)
+    detail = f"{sources}: {shorten(claim.reason, _MAX_LINE)}" if sources else shorten(claim.reason, _MAX_LINE)
     return f"groundwire stopped this answer: the next statement contradicts the sources ({detail})"
 
 
@@ -122,14 +123,9 @@ def cut_before(text: str, claim: ClaimVerification, threshold: float) -> tuple[s
 
 def _remark(flag: Flag) -> str:
     """A sentence that the reader of the answer understands."""
-    kind, reason = flag.type.description, _one_line(flag.evidence).rstrip(".")
+    kind, reason = flag.type.description, shorten(flag.evidence, _MAX_LINE).rstrip(".")
     reason = reason.replace("evidence says", "the sources say", 1)
     return f"{kind}: {reason}." if reason else f"{kind}."
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
 
 
 # Streamed answers.

@@ -5,7 +5,6 @@ The schemas of the responses are in `groundwire.reports.schema`.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Annotated
 
@@ -13,12 +12,9 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from groundwire.errors import GroundwireError
-from groundwire.server.auth import Caller
-from groundwire.server.problems import Forbidden, problem_of, problem_response
+from groundwire.server.problems import problem_of, problem_response
 from groundwire.server.service import Service
 from groundwire.stores.knowledge_base import Knowledge
-
-_KB_SCOPE = "facts:read"
 
 
 def get_service(request: Request) -> Service:
@@ -30,16 +26,8 @@ ServiceDep = Annotated[Service, Depends(get_service)]
 
 
 async def require_kb(wanted: bool, request: Request, service: Service) -> Knowledge | None:
-    """The knowledge base if the request asks for it.
-
-    A verdict quotes the facts it rests on, so using them takes the same scope as reading them.
-    """
-    if not wanted:
-        return None
-    caller: Caller = request.state.caller
-    if not caller.may(_KB_SCOPE):
-        raise Forbidden(f"'kb' requires the scope {_KB_SCOPE}")
-    return await asyncio.to_thread(lambda: service.knowledge)
+    """The knowledge base if the request asks for it and its caller may read it."""
+    return await service.known(request) if wanted else None
 
 
 def json_response(found: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -132,7 +132,7 @@ async def estimate(body: EstimateRequest, service: ServiceDep) -> Response:
     backend `external`.
     """
     query = Query(body.claim, body.context, body.question)
-    (found,) = await _estimated([query], service, len(body.claim) + len(body.context) + len(body.question))
+    (found,) = await _estimated([query], service, body.size)
     return json_response(_estimate_object(found))
 
 
@@ -143,7 +143,7 @@ async def estimate_batch(body: EstimatesRequest, service: ServiceDep) -> Respons
     One estimate per claim, in order; a failed one has an `error`.
     """
     queries = [Query(claim, body.context, body.question) for claim in body.claims]
-    found = await _estimated(queries, service, sum(map(len, (body.context, body.question, *body.claims))))
+    found = await _estimated(queries, service, body.size)
     return json_response({"estimates": [_estimate_object(one) for one in found]})
 
 

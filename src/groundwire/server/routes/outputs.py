@@ -45,10 +45,6 @@ class OutputRequest(WithAnswer):
     question: Text = ""
     wait: Wait = 0.0
 
-    @property
-    def size(self) -> int:
-        return len(self.question) + super().size
-
 
 class OutputOut(BaseModel):
     """The state of a verification: `status` is `skipped` if the server was busy."""
