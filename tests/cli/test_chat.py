@@ -6,22 +6,20 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.completion import CompleteEvent
-from prompt_toolkit.document import Document
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 from tests.loopback import Loopback, Reply, Request
 from tests.loopback import chat as chat_reply
 
 from groundwire.cli import chat as chat_module
+from groundwire.cli import console as console_module
 from groundwire.cli.chat import ChatSession, chat, converse
-from groundwire.cli.console import completer, read_from_pipe, read_from_terminal
+from groundwire.cli.console import edit_lines, read_from_pipe, read_from_terminal
 from groundwire.cli.options import settings as load_settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -303,18 +301,34 @@ def test_words_are_shown_as_they_come_on_a_terminal(tower: str) -> None:
     assert "contradicted" in shown
 
 
-def test_a_terminal_edits_lines_and_ends_with_control_d(tmp_path: Path) -> None:
-    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        read = read_from_terminal(Config.load(), "chat", lambda begun: [])
-        keys.send_text("hallo\x7fo\r")
-        assert read("> ") == "hallo"
-        keys.send_text("oops\x03")
-        with pytest.raises(KeyboardInterrupt):
-            read("> ")
-        keys.send_text("\x1b[A\r")  # up: what was typed before
-        assert read("> ") == "hallo"
-        keys.send_text("\x04")
-        assert read("> ") is None
+class Keyboard:
+    """Lines that a user types; "^C" is an interrupt, and the end is Ctrl-D."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = iter(lines)
+
+    def __call__(self, prompt: str) -> str:
+        line = next(self._lines, None)
+        if line is None:
+            raise EOFError
+        if line == "^C":
+            raise KeyboardInterrupt
+        return line
+
+
+def test_a_terminal_reads_lines_and_ends_with_control_d(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins.input", Keyboard("hallo", "^C"))
+    assert read_from_terminal("> ") == "hallo"
+    with pytest.raises(KeyboardInterrupt):
+        read_from_terminal("> ")
+    assert read_from_terminal("> ") is None
+
+
+def test_what_was_typed_is_kept_for_its_owner_only(tmp_path: Path) -> None:
+    edit_lines(Config.load(), "chat", chat_module.complete_command)
+    readline = pytest.importorskip("readline")
+    readline.add_history("hallo")
+    console_module._save_history(tmp_path / "chat.history")
     history = tmp_path / "chat.history"
     assert "hallo" in history.read_text()
     assert history.stat().st_mode & 0o777 == 0o600
@@ -322,12 +336,11 @@ def test_a_terminal_edits_lines_and_ends_with_control_d(tmp_path: Path) -> None:
 
 def test_a_whole_conversation_on_a_terminal(tower: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_module, "is_interactive", lambda: True)
+    monkeypatch.setattr("builtins.input", Keyboard("How tall?", "^C", "/verify", "/nope"))
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True, color_system=None)
-    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        keys.send_text("How tall?\r\x03/verify\r/nope\r\x04")
-        model = ScriptedGenerator([BAD], name="llm/scripted")
-        code = chat([tower], config=config(), console=console, generator=model)
+    model = ScriptedGenerator([BAD], name="llm/scripted")
+    code = chat([tower], config=config(), console=console, generator=model)
     assert code == 0  # a conversation is no check: it ends well
     shown = out.getvalue()
     assert "1 source · /help" in shown
@@ -336,9 +349,8 @@ def test_a_whole_conversation_on_a_terminal(tower: str, monkeypatch: pytest.Monk
 
 
 def test_commands_complete_and_questions_do_not() -> None:
-    def offered(text: str) -> list[str]:
-        found = completer(chat_module.complete_command).get_completions(Document(text), CompleteEvent())
-        return [completion.text for completion in found]
+    def offered(text: str) -> list[str | None]:
+        return list(iter(map(partial(chat_module.complete_command, text), count()).__next__, None))
 
     assert offered("/ver") == ["/verify"]
     assert offered("/s") == ["/simple", "/sources", "/save"]

@@ -6,19 +6,13 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.completion import CompleteEvent
-from prompt_toolkit.document import Document
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from groundwire import check
 from groundwire.cli import repl
-from groundwire.cli.console import completer
-from groundwire.cli.repl import converse
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.llm.fake import ScriptedGenerator
@@ -178,40 +172,12 @@ def test_on_a_terminal_lines_make_statements(
 ) -> None:
     monkeypatch.setattr(repl, "is_interactive", lambda: True)
     out = io.StringIO()
-    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        keys.send_text("for n in range(2):\r    print(n + 40)\r\r1 +\r\x03x = 41\rx + 1\r1/0\rx\r\x04")
-        code = repl.repl([tower], sandboxed, config=Config.load(), console=Console(file=out, width=120))
+    typed: list[str | type[BaseException]] = ["for n in range(2):", "    print(n + 40)", "", "1 +", KeyboardInterrupt]
+    typed += ["def f(", KeyboardInterrupt, "x = 41", "x + 1", "1/0", "x"]
+    monkeypatch.setattr("builtins.input", Mock(side_effect=[*typed, EOFError]))
+    code = repl.repl([tower], sandboxed, config=Config.load(), console=Console(file=out, width=120))
     assert code == 0
     shown = out.getvalue()
     assert "verify_claim" in shown  # the greeting
     assert "42\n" in shown
     assert "41\n" in shown + capsys.readouterr().out
-
-
-def test_an_interrupt_drops_what_was_begun() -> None:
-    lines = iter(["def f(", "!", "1"])
-    fed: list[str] = []
-
-    def read(prompt: str) -> str | None:
-        line = next(lines, None)
-        if line == "!":
-            raise KeyboardInterrupt
-        return line
-
-    def feed(source: str) -> bool:
-        fed.append(source)
-        return source.startswith("def")
-
-    converse(read, feed, Console(file=io.StringIO()))
-    assert fed == ["def f(", "1"]
-
-
-def test_names_and_attributes_complete() -> None:
-    words = completer(repl._name_completer({"verify_claim": len, "files": {}}))
-
-    def offered(text: str) -> list[str]:
-        return [found.text for found in words.get_completions(Document(text), CompleteEvent())]
-
-    assert offered("print(verify_")[0].startswith("verify_claim")
-    assert offered("files.k")[0].startswith("files.keys(")
-    assert offered("") == []

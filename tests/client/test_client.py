@@ -247,8 +247,12 @@ class TestPatience:
 
     def test_a_full_server_is_asked_again_when_it_says(self, stub: Loopback) -> None:
         slept: list[float] = []
+
+        async def sleep(seconds: float) -> None:
+            slept.append(seconds)
+
         stub.script(self.full(2))
-        with Client(stub.url, sleep=slept.append) as client:
+        with Client(stub.url, sleep=sleep) as client:
             assert client.detect("It is red.").flags == ()
         assert slept == [2.0, 2.0]
 
@@ -267,9 +271,11 @@ class TestPatience:
         ("wait", "more", "asked"), [("2", {"retries": 1}, 2), ("20", {}, 2), ("31", {}, 1), ("2", {"retries": 0}, 1)]
     )
     def test_but_not_for_ever(self, stub: Loopback, wait: str, more: dict[str, Any], asked: int) -> None:
-        slept: list[float] = []
+        async def sleep(seconds: float) -> None:
+            """Without waiting."""
+
         stub.script(self.full(99, wait))
-        with Client(stub.url, sleep=slept.append, **more) as client, pytest.raises(Overloaded) as told:
+        with Client(stub.url, sleep=sleep, **more) as client, pytest.raises(Overloaded) as told:
             client.detect("It is red.")
         assert told.value.retry_after == float(wait)
         assert len(stub.requests) == asked

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.proxy.sse import DoneHoldback, FrameTooLarge, SseParser, encode_comment, encode_event, parse_frame
+from groundwire.proxy.sse import FrameTooLarge, SseParser, encode_comment, encode_event, ending_of, parse_frame
 
 LINES = st.sampled_from(
     [b"data: a", b"data:b", b"event: x", b": keep", b"", b"data: [DONE]", b"data: \xd7\xa9", b"id: 7", b"data"]
@@ -31,20 +31,6 @@ def test_frames_do_not_depend_on_chunk_boundaries(stream: bytes, places: list[in
     assert told == [(f.event, f.data) for f in at_once if f.data or f.event]
 
 
-@settings(max_examples=200)
-@given(STREAMS, st.lists(st.integers(0, 120), max_size=8))
-def test_holdback_delays_only_the_done_marker(stream: bytes, places: list[int]) -> None:
-    holdback, sent_bytes = DoneHoldback(), b""
-    for piece in cut(stream, places):
-        sent_bytes += holdback.feed(piece)
-        assert stream.startswith(sent_bytes + holdback.buffered)
-        assert holdback.done or len(holdback.buffered) < len("data: [DONE]")
-    ends = b"data: [DONE]" in stream
-    assert holdback.done is ends
-    assert sent_bytes + holdback.release() == stream
-    assert not ends or (holdback.can_insert and sent_bytes == stream[: stream.index(b"data: [DONE]")])
-
-
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
 def test_every_line_ending_is_recognised(end: bytes) -> None:
     frames = SseParser().feed(b"event: e" + end[: len(end) // 2] + b"data: 1" + end + b"data: 2" + end)
@@ -63,24 +49,13 @@ def test_multi_line_data_and_comments() -> None:
     assert parse_frame(encode_comment("alive")).data == ""
 
 
-def test_done_marker_inside_text_does_not_end_the_stream() -> None:
-    holdback = DoneHoldback()
-    chunk = b'data: {"content":"data: [DONE]"}\n\n'
-    assert holdback.feed(chunk[:20]) + holdback.feed(chunk[20:]) == chunk
-    assert not holdback.done
-
-
 @pytest.mark.parametrize(
     ("sent", "gap"),
     [(b"", b""), (b"data: 1\n\n", b""), (b"data: 1\r\n\r\n", b""), (b"data: 1\r\r", b""),
      (b"data: 1\n", b"\n"), (b"data: 1\r\n", b"\n"), (b"data: 1\n\ndata: 2\n", b"\n"), (b"a\n\nb\n", b"\n")],
 )  # fmt: skip
 def test_inserted_event_is_separated_from_the_previous_one(sent: bytes, gap: bytes) -> None:
-    for size in (1, 3, 100):
-        holdback = DoneHoldback()
-        for at in range(0, len(sent), size):
-            holdback.feed(sent[at : at + size])
-        assert holdback.separator == gap
+    assert ending_of(sent[-4:]) == gap
 
 
 def test_frame_over_the_size_limit_is_rejected() -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from groundwire.reports.html import to_html
 from groundwire.reports.json import failed_object, report_object, to_json
-from groundwire.reports.plaintext import bracket_spans, split_at_spans
+from groundwire.reports.plaintext import bracketed, split_at_spans
 from groundwire.reports.terminal import progress_bar, show_report
 from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span, Status
 from groundwire.verdicts.judge import ClaimScores, Profile, judge, unchecked
@@ -140,7 +140,7 @@ def test_the_page_is_one_file_and_runs_nothing(report: HallucinationReport) -> N
 def test_marks_cover_the_text_exactly() -> None:
     text = "abcdef"
     assert "".join(p.text for p in split_at_spans(text, [Span(0, 2), Span(2, 3), Span(5, 6)])) == text
-    assert bracket_spans(text, [Span(1, 3)]) == "a⟦bc⟧def"
+    assert bracketed(split_at_spans(text, [Span(1, 3)])) == "a⟦bc⟧def"
 
 
 def shown(report: HallucinationReport, width: int = 140, *, bits: bool = False) -> str:

@@ -15,12 +15,11 @@ import pickle
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,7 +30,7 @@ from rich.console import Console
 
 from groundwire._loop import run
 from groundwire._optional import load
-from groundwire.cli.console import ExitCode, print_result, stdin_bytes, write_atomic
+from groundwire.cli.console import ExitCode, print_result, replacement, stdin_bytes, write_atomic
 from groundwire.cli.options import AsJson, command
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -61,7 +60,7 @@ from groundwire.reports.batch import (
 from groundwire.reports.feedback import FeedbackReader
 from groundwire.reports.html import batch_page, batch_row
 from groundwire.reports.json import report_from
-from groundwire.reports.tables import CsvTable, ParquetTable, claim_rows
+from groundwire.reports.tables import claim_rows, csv_lines, write_parquet
 from groundwire.reports.terminal import progress_bar, show_batch, show_comparison
 from groundwire.types import HallucinationReport
 
@@ -174,10 +173,12 @@ class BatchTally:
         if gate.sarif is not None:
             write_atomic(gate.sarif, self._sarif())
         if gate.table is not None:
-            with TableFile(gate.table) as table:
-                for verdict, row in self._spooled():
-                    table.rows.add(claim_rows(verdict, self._group(row) or ""))
-                table.finish()
+            claims = (claim for v, row in self._spooled() for claim in claim_rows(v, self._group(row) or ""))
+            if gate.table.suffix == ".csv":
+                write_atomic(gate.table, csv_lines(claims))
+            else:
+                with replacement(gate.table) as part:
+                    write_parquet(part, claims)
 
     def _sarif(self) -> Iterator[str]:
         rules: dict[str, str] = {}
@@ -212,34 +213,6 @@ def _row_report(verdict: Mapping[str, Any], row: BatchRow) -> HallucinationRepor
     except GroundwireError:  # the report says why the row could not be checked
         response, texts = "", {}
     return report_from(verdict, response, lambda source, start, end: texts.get(source, "")[start:end])
-
-
-class TableFile:
-    """A CSV or Parquet file that appears under its name when it is complete."""
-
-    def __init__(self, path: Path, make: Callable[[Path], ParquetTable] = ParquetTable) -> None:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        self._path, self._part = path, Path(name)
-        self._file = os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="")
-        try:
-            csv = path.suffix == ".csv"
-            self.rows: CsvTable | ParquetTable = CsvTable(self._file) if csv else make(self._part)
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-        self._part.unlink(missing_ok=True)
-
-    def finish(self) -> None:
-        self.rows.close()
-        self._file.close()
-        self._part.chmod(0o644)
-        self._part.replace(self._path)
 
 
 # ---- the run
@@ -371,11 +344,9 @@ def _json_lines(args: BatchArgs) -> Iterator[BatchArgs]:
     if args.resume and args.out.exists() and not lines.exists():
         lines.write_text("".join(line + "\n" for line in read_reports(args.out)), encoding="utf-8")
     yield replace(args, out=lines)
-    make = partial(ParquetTable, columns=VERDICT_COLUMNS, group=_REPORTS_IN_MEMORY)
-    with TableFile(args.out, make) as table, lines.open(encoding="utf-8") as file:
-        for line in file:
-            table.rows.add([verdict_record(line.rstrip("\n"))])
-        table.finish()
+    with replacement(args.out) as part, lines.open(encoding="utf-8") as file:
+        records = (verdict_record(line.rstrip("\n")) for line in file)
+        write_parquet(part, records, VERDICT_COLUMNS, _REPORTS_IN_MEMORY)
     lines.unlink()
 
 

@@ -25,6 +25,7 @@ from groundwire.cli.console import (
     ExitCode,
     InputReader,
     ReadLine,
+    edit_lines,
     is_interactive,
     print_line,
     read_from_pipe,
@@ -40,7 +41,7 @@ from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import STRONGER_MODEL_HINT, Generator, is_local, open_chat_model
 from groundwire.reports.feedback import remember_report
 from groundwire.reports.json import report_from, report_object
-from groundwire.reports.plaintext import feedback_line, shorten, split_at_spans
+from groundwire.reports.plaintext import counted, feedback_line, shorten, split_at_spans
 from groundwire.reports.terminal import marked_text, show_report
 from groundwire.streaming.output import VERIFIER
 from groundwire.text.controls import sanitize
@@ -86,7 +87,8 @@ def chat(
                 session.ask(question)
             elif interactive:
                 _greet(session)
-                converse(session, read_from_terminal(config, "chat", complete_command))
+                edit_lines(config, "chat", complete_command)
+                converse(session, read_from_terminal)
             else:
                 converse(session, read_from_pipe(sys.stdin, partial(print_line, console)))
     finally:
@@ -118,17 +120,18 @@ def _handle_line(session: ChatSession, line: str) -> None:
 
 
 def _greet(session: ChatSession) -> None:
-    count = len(session.sources)
-    about = f"{count} source{'' if count == 1 else 's'}" if count else "no sources: /sources FILE adds one"
+    known = len(session.sources)
+    about = counted(known, "source") if known else "no sources: /sources FILE adds one"
     session.say(f"{session.generator.name} · {about} · /help")
     if is_local(session.generator):
         session.say(f"a small model, for trying things out; {STRONGER_MODEL_HINT}")
     session.console.print()
 
 
-def complete_command(prefix: str) -> list[str]:
-    """The slash commands that begin with the prefix."""
-    return [f"/{name}" for name in COMMANDS if prefix and f"/{name}".startswith(prefix)]
+def complete_command(prefix: str, number: int) -> str | None:
+    """One of the slash commands that begin with the prefix."""
+    found = [f"/{name}" for name in COMMANDS if prefix and f"/{name}".startswith(prefix)]
+    return found[number] if number < len(found) else None
 
 
 # ---- the display: tokens as they arrive, the answer with unsupported parts marked, one verdict line
@@ -243,12 +246,11 @@ def verdict_line(report: HallucinationReport, failed: int, retries: int = 0) -> 
     """How many claims there are, how many were verified and failed, and the risk of the answer."""
     verified = report.total_claims
     total = verified + sum(claim.kind is ClaimKind.ASSERTION for claim in report.skipped)
-    claims = f"{total} claim{'' if total == 1 else 's'}"
     checked = "" if verified == total else f", {verified} verified"
     risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
     style = "red" if failed else "yellow" if report.flagged is None else "green"
-    retried = f" · after {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
-    summary = f"{'✗' if failed else '✓'} {claims}{checked}, {failed} flagged"
+    retried = f" · after {counted(retries, 'retry', 'retries')}" if retries else ""
+    summary = f"{'✗' if failed else '✓'} {counted(total, 'claim')}{checked}, {failed} flagged"
     return Text().append(summary, style=f"bold {style}").append(f" · risk {risk}{retried}", style="dim")
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from enum import IntEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -24,9 +24,6 @@ from groundwire.errors import InputError
 from groundwire.text.controls import json_text, sanitize
 
 if TYPE_CHECKING:
-    from prompt_toolkit.completion import Completer
-    from prompt_toolkit.history import History
-
     from groundwire.types import Source, Turn
 
 RICH_DEFAULT_WIDTH = 80
@@ -163,27 +160,32 @@ def _discard_stdout() -> None:
     os.close(devnull)
 
 
+@contextmanager
+def replacement(path: Path, mode: int = 0o644) -> Iterator[Path]:
+    """A temporary file that takes the place of `path` when the block ends, or vanishes if it fails."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        part.chmod(mode)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def write_atomic(path: Path, text: str | Iterable[str], mode: int = 0o644) -> None:
     """Write a file completely or not at all: a full disk leaves no partial file behind.
 
     A symbolic link stays a link and its target is replaced. A device or a pipe is written to directly.
     """
-    parts = [text] if isinstance(text, str) else text
     try:
-        if path.exists() and not path.is_file():
-            with path.open("w", encoding="utf-8", errors="replace", newline="") as stream:
-                stream.writelines(parts)
-            return
-        path = path.resolve()
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as file:
-                file.writelines(parts)
-            Path(name).chmod(mode)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        is_device = path.exists() and not path.is_file()
+        with (
+            nullcontext(path) if is_device else replacement(path.resolve(), mode) as part,
+            part.open("w", encoding="utf-8", errors="replace", newline="") as file,
+        ):
+            file.writelines([text] if isinstance(text, str) else text)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 
@@ -192,9 +194,8 @@ def write_atomic(path: Path, text: str | Iterable[str], mode: int = 0o644) -> No
 
 ReadLine = Callable[[str], str | None]
 """Shows a prompt and returns a line, or None at the end of input. Ctrl-C raises `KeyboardInterrupt`."""
-Complete = Callable[[str], Iterable[str]]
-"""Returns the completions of the word before the cursor."""
-_WORD = re.compile(r"[\w./]+$")
+Complete = Callable[[str, int], str | None]
+"""Returns the n-th completion of the word before the cursor, or None, as `readline` asks for them."""
 
 
 def is_interactive() -> bool:
@@ -214,74 +215,34 @@ def read_from_pipe(stream: TextIO | None, echo: Callable[[str], None]) -> ReadLi
     return read
 
 
-def read_from_terminal(config: Config, name: str, complete: Complete, **options: Any) -> ReadLine:
-    """Read lines with prompt_toolkit if it is installed, else with readline.
-
-    `name` selects the history file; `options` are passed to prompt_toolkit's session.
-    """
-    if find_spec("prompt_toolkit") is None:
-        return _with_readline(complete)
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
-
-    session: PromptSession[str] = PromptSession(
-        history=_history(config, name),
-        auto_suggest=AutoSuggestFromHistory(),
-        completer=completer(complete),
-        complete_while_typing=False,
-        **options,
-    )
-
-    def read(prompt: str) -> str | None:
-        try:
-            return session.prompt(prompt)
-        except EOFError:
-            return None
-
-    return read
-
-
-def completer(complete: Complete) -> Completer:
-    """A prompt_toolkit completer around a function."""
-    from prompt_toolkit.completion import Completer, Completion
-
-    class WordCompleter(Completer):
-        def get_completions(self, document: Any, complete_event: Any) -> Iterator[Completion]:  # noqa: ARG002
-            word = _WORD.search(document.text_before_cursor)
-            prefix = word[0] if word else ""
-            for found in complete(prefix):
-                yield Completion(found, start_position=-len(prefix))
-
-    return WordCompleter()
-
-
-def _history(config: Config, name: str) -> History:
-    """The history file next to the cache, readable by its owner only; in memory if there is no cache path."""
-    from prompt_toolkit.history import FileHistory, InMemoryHistory
-
-    if not config.store.cache_path:
-        return InMemoryHistory()
+def read_from_terminal(prompt: str) -> str | None:
     try:
+        return input(prompt)
+    except EOFError:
+        return None
+
+
+def edit_lines(config: Config, name: str, complete: Complete) -> None:
+    """Give `input` completion by the Tab key, and a history file next to the cache that only its owner can read."""
+    if find_spec("readline") is None:  # as on Windows
+        return
+    import readline
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" \t\n()[]{}=,'\"")
+    readline.parse_and_bind("tab: complete")
+    if not config.store.cache_path:
+        return
+    with suppress(OSError, RuntimeError):  # no home folder, or one that cannot be written to: no history
         path = Path(config.store.cache_path).expanduser().parent / f"{name}.history"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except (OSError, RuntimeError):
-        return InMemoryHistory()
-    return FileHistory(str(path))
+        atexit.register(_save_history, path)
+        readline.read_history_file(path)
 
 
-def _with_readline(complete: Complete) -> ReadLine:
-    if find_spec("readline") is not None:
-        import readline
+def _save_history(path: Path) -> None:
+    import readline
 
-        readline.set_completer(lambda text, n: next(iter(list(complete(text))[n:]), None))
-        readline.set_completer_delims(" \t\n()[]{}=,'\"")
-        readline.parse_and_bind("tab: complete")
-
-    def read(prompt: str) -> str | None:
-        try:
-            return input(prompt)
-        except EOFError:
-            return None
-
-    return read
+    with suppress(OSError):
+        readline.write_history_file(path)

@@ -16,7 +16,7 @@ from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.feedback import add_feedback, find_claim, open_feedback
 from groundwire.reports.json import feedback_object
-from groundwire.reports.plaintext import feedback_line
+from groundwire.reports.plaintext import counted, feedback_line
 from groundwire.stores.feedback import FeedbackEntry
 from groundwire.text.controls import json_text
 
@@ -89,7 +89,7 @@ def forget(claim: Annotated[str, typer.Argument(help="A claim's key.")], *, conf
         deleted = store.forget(claim)
     if not deleted:
         raise InputError(f"there is no feedback on {claim}", hint="groundwire feedback list names the claims")
-    print_line(console, f"{deleted} mark{'s' if deleted > 1 else ''} on {claim} deleted")
+    print_line(console, f"{counted(deleted, 'mark')} on {claim} deleted")
 
 
 def _export_line(entry: FeedbackEntry) -> str:

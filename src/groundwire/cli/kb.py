@@ -27,6 +27,7 @@ from groundwire.cli.console import (
 from groundwire.cli.options import AsJson, command, group, setting
 from groundwire.config import Config
 from groundwire.errors import InputError
+from groundwire.reports.plaintext import counted
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores import import_export
 from groundwire.stores.database import open_database
@@ -80,8 +81,8 @@ def import_(
         for path in files:
             done = _import_one(knowledge, path, format_of(path, form), encoding, strict)
             failed += done.failed
-            entities, facts = _counted(done.entities, "entity", "entities"), _counted(done.facts, "fact", "facts")
-            bad = f"; {_counted(done.failed, 'row', 'rows')} could not be used" if done.failed else ""
+            entities, facts = counted(done.entities, "entity", "entities"), counted(done.facts, "fact")
+            bad = f"; {counted(done.failed, 'row')} could not be used" if done.failed else ""
             print_line(console, f"{_display_name(path)}: {entities} and {facts}{bad}")
     return ExitCode.FLAGGED if failed else ExitCode.OK
 
@@ -116,10 +117,6 @@ def _import_one(knowledge: Knowledge, path: Path, form: str, encoding: str, stri
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     _print_bad(path, done)
     return done
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"1 {one}" if count == 1 else f"{count:,} {many}"
 
 
 def _display_name(path: Path) -> str:

@@ -23,7 +23,7 @@ from groundwire.llm import Generator, open_chat_model
 from groundwire.rag.chatbot import Chatbot, ChatReply, ChatRequest, check
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest
-from groundwire.reports.plaintext import format_number
+from groundwire.reports.plaintext import counted, format_number
 from groundwire.reports.terminal import progress_bar
 from groundwire.text.controls import sanitize
 from groundwire.verdicts.summary import CheckedClaim
@@ -72,12 +72,8 @@ def ingest(
         print(f"left out: {sanitize(reason)}", file=sys.stderr)
     counts = {"added": done.added, "changed": done.changed, "unchanged": done.unchanged, "removed": done.removed}
     parts = [f"{len(names)} {what}" for what, names in (counts | {"left out": done.failed}).items() if names]
-    print_line(console, f"{', '.join(parts) or 'no documents'}; {_counted(done.passages, 'new passage')}")
+    print_line(console, f"{', '.join(parts) or 'no documents'}; {counted(done.passages, 'new passage')}")
     return ExitCode.FLAGGED if done.failed else ExitCode.OK
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _warn_without_embeddings(index: PassageIndex) -> None:
@@ -169,7 +165,7 @@ def list_(as_json: AsJson = False, index: IndexFile = None, *, config: Config, c
 
     def show() -> None:
         for document in found:
-            counts = f"{_counted(document.passages, 'passage')}, {_counted(document.characters, 'character')}"
+            counts = f"{counted(document.passages, 'passage')}, {counted(document.characters, 'character')}"
             print_line(console, f"{_relative(document.id)}  {counts}")
 
     print_result(as_json, [asdict(document) for document in found], show)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from code import InteractiveInterpreter
+from code import InteractiveConsole
 from codeop import compile_command
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from rlcompleter import Completer
 from traceback import format_exception, format_exception_only
 from typing import Annotated, Any
@@ -23,10 +22,9 @@ from groundwire.agent.sandbox import Evidence, Function, Sandbox, functions_for,
 from groundwire.cli.console import (
     ExitCode,
     InputReader,
-    ReadLine,
+    edit_lines,
     is_interactive,
     print_line,
-    read_from_terminal,
     safe_stdout,
     stdin_bytes,
 )
@@ -37,9 +35,6 @@ from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import Generator, open_chat_model
 from groundwire.reports.terminal import show_result
 from groundwire.requests import as_sources
-
-Feed = Callable[[str], bool]
-"""Runs the statement typed so far; returns True if it is not complete yet."""
 
 
 @command("backend")
@@ -60,7 +55,7 @@ def repl(
     code: int = ExitCode.OK
     try:
         with safe_stdout(), _display_hook(console):
-            code = (_run_sandboxed if sandbox else _run_plain)(session, console)
+            code = _run(session, SandboxConsole(session, console) if sandbox else PlainConsole(session, console))
     except SystemExit as end:  # exit(n) sets the exit code
         code = end.code if isinstance(end.code, int) else ExitCode.OK
     finally:
@@ -94,11 +89,31 @@ class ReplSession:
             run(self._generator.aclose())
 
 
-class PlainInterpreter(InteractiveInterpreter):
+class ReplConsole(InteractiveConsole):
+    """A console that greets, and runs piped code as a script."""
+
+    where = ""
+
+    def __init__(self, session: ReplSession, console: Console, names: dict[str, Any]) -> None:
+        super().__init__(names)
+        self.session, self.console = session, console
+
+    def run_script(self, source: str) -> bool:
+        """Run a script up to the first statement that fails; False if one does."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Free what the console holds."""
+
+
+class PlainConsole(ReplConsole):
     """Python in this process. Errors that the user can fix are one line; others show their traceback."""
 
-    def __init__(self, names: Mapping[str, object]) -> None:
-        super().__init__({"__name__": "__console__", "__builtins__": builtins, **names})
+    where = "Python"
+
+    def __init__(self, session: ReplSession, console: Console) -> None:
+        names = namespace(session.functions, session.files)
+        super().__init__(session, console, {"__name__": "__console__", "__builtins__": builtins, **names})
         self.failed = False
 
     def showtraceback(self) -> None:
@@ -115,75 +130,64 @@ class PlainInterpreter(InteractiveInterpreter):
         self.failed = True
         self.write("".join(format_exception_only(sys.exc_info()[1])))
 
-    def run_script(self, source: str) -> None:
-        """Run statements one by one up to the first that fails, and show their values."""
+    def run_script(self, source: str) -> bool:
+        """Run statements one by one, and show their values."""
         try:
             statements = ast.parse(source, "<stdin>").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             self.showsyntaxerror("<stdin>")
-            return
+            return False
         for statement in statements:
             self.runcode(compile(ast.Interactive([statement]), "<stdin>", "single"))
             if self.failed:
-                return
+                return False
+        return True
 
 
-def _run_plain(session: ReplSession, console: Console) -> ExitCode:
-    plain = PlainInterpreter(namespace(session.functions, session.files))
-    if not is_interactive():
-        plain.run_script(_read_script())
-        return ExitCode.BAD_INPUT if plain.failed else ExitCode.OK
-    _converse(session, plain.locals, plain.runsource, console, "Python")
-    return ExitCode.OK
+class SandboxConsole(ReplConsole):
+    where = "a sandbox"
+
+    def __init__(self, session: ReplSession, console: Console) -> None:
+        super().__init__(session, console, dict(session.functions))
+        self._sandbox = Sandbox(session.functions, session.files, session.config.sandbox)
+
+    def runsource(self, source: str, *_: Any, **__: Any) -> bool:
+        """Run the lines typed so far; True if the statement is not complete yet."""
+        try:
+            complete = compile_command(source) is not None
+        except (SyntaxError, ValueError, OverflowError):
+            complete = True  # the sandbox reports the error
+        if complete and source.strip():
+            self.run_script(source)
+        return not complete
+
+    def run_script(self, source: str) -> bool:
+        output = run(self._sandbox.run(source))
+        if output.stdout:
+            print_line(self.console, output.stdout.rstrip("\n"))
+        if output.value is not None:
+            show_result(output.value, self.console)
+        if output.error:
+            print_line(self.console, output.error, "red")
+        return output.error is None
+
+    def close(self) -> None:
+        run(self._sandbox.aclose())
 
 
-def _run_sandboxed(session: ReplSession, console: Console) -> ExitCode:
-    sandbox = Sandbox(session.functions, session.files, session.config.sandbox)
+def _run(session: ReplSession, console: ReplConsole) -> ExitCode:
     try:
         if not is_interactive():
-            return ExitCode.OK if _execute(sandbox, _read_script(), console) else ExitCode.BAD_INPUT
-        names = dict(session.functions)
-        _converse(session, names, lambda source: _feed(sandbox, source, console), console, "a sandbox")
+            done = console.run_script(stdin_bytes().read().decode("utf-8", "replace"))
+            return ExitCode.OK if done else ExitCode.BAD_INPUT
+        print_line(console.console, f"{console.where} with {', '.join(session.functions)}", "dim")
+        files = ", ".join(session.files) or "none: --files FILE adds one"
+        print_line(console.console, f"files: {files} · help(verify_claim) · Ctrl-D ends", "dim")
+        edit_lines(session.config, "repl", Completer(console.locals).complete)
+        console.interact(banner="", exitmsg="")
         return ExitCode.OK
     finally:
-        run(sandbox.aclose())
-
-
-def _feed(sandbox: Sandbox, source: str, console: Console) -> bool:
-    try:
-        complete = compile_command(source) is not None
-    except (SyntaxError, ValueError, OverflowError):
-        complete = True  # the sandbox reports the error
-    if complete and source.strip():
-        _execute(sandbox, source, console)
-    return not complete
-
-
-def _execute(sandbox: Sandbox, source: str, console: Console) -> bool:
-    output = run(sandbox.run(source))
-    if output.stdout:
-        print_line(console, output.stdout.rstrip("\n"))
-    if output.value is not None:
-        show_result(output.value, console)
-    if output.error:
-        print_line(console, output.error, "red")
-    return output.error is None
-
-
-def converse(read: ReadLine, feed: Feed, console: Console) -> None:
-    """Read and run statements until the end of input. Ctrl-C drops the unfinished statement."""
-    lines: list[str] = []
-    while True:
-        try:
-            line = read("... " if lines else ">>> ")
-            if line is None:
-                return
-            lines.append(line)
-            if not feed("\n".join(lines)):
-                lines = []
-        except KeyboardInterrupt:
-            lines = []
-            console.print("KeyboardInterrupt")
+        console.close()
 
 
 @contextmanager
@@ -200,32 +204,3 @@ def _display_hook(console: Console) -> Iterator[None]:
         yield
     finally:
         sys.displayhook = before
-
-
-def _converse(session: ReplSession, names: dict[str, Any], feed: Feed, console: Console, where: str) -> None:
-    print_line(console, f"{where} with {', '.join(session.functions)}", "dim")
-    files = ", ".join(session.files) or "none: --files FILE adds one"
-    print_line(console, f"files: {files} · help(verify_claim) · Ctrl-D ends", "dim")
-    converse(read_from_terminal(session.config, "repl", _name_completer(names), **_highlighting()), feed, console)
-
-
-def _name_completer(names: dict[str, Any]) -> Callable[[str], list[str]]:
-    known = Completer(names)
-
-    def complete(prefix: str) -> list[str]:
-        found = (known.complete(prefix, n) for n in range(50)) if prefix else iter(())
-        return [name for name in found if name]
-
-    return complete
-
-
-def _highlighting() -> dict[str, Any]:
-    if find_spec("prompt_toolkit") is None:
-        return {}
-    from prompt_toolkit.lexers import PygmentsLexer
-
-    return {"lexer": PygmentsLexer.from_filename("repl.py")}
-
-
-def _read_script() -> str:
-    return stdin_bytes().read().decode("utf-8", "replace")

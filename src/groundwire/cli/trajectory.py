@@ -26,7 +26,7 @@ from groundwire.agent.trajectory import (
 from groundwire.cli.console import ExitCode, print_result
 from groundwire.cli.options import AsJson, command
 from groundwire.errors import InputError
-from groundwire.reports.plaintext import percent
+from groundwire.reports.plaintext import counted, percent
 from groundwire.text.controls import sanitize
 from groundwire.types import Status
 
@@ -72,7 +72,7 @@ def show_trajectory(found: Trajectory, console: Console) -> None:
             console.print(Text("  cut off: the run did not finish", style="yellow"))
         console.print()
     if found.damaged:
-        console.print(Text(f"{found.damaged} unreadable {_plural(found.damaged, 'line')} skipped", style="yellow"))
+        console.print(Text(f"{counted(found.damaged, 'unreadable line')} skipped", style="yellow"))
     console.print(_summary(analyse(found)))
 
 
@@ -172,7 +172,7 @@ def _usage(usage: Json) -> str:
     numbers = {key: value for key, value in fields.items() if isinstance(value, int | float)}
     tokens = int(numbers.get("prompt_tokens", 0) + numbers.get("completion_tokens", 0))
     calls = int(numbers.get("calls", 0))
-    return f"{calls} {_plural(calls, 'call')}, {tokens:,} tokens, {numbers.get('seconds', 0.0):.1f} s"
+    return f"{counted(calls, 'call')}, {tokens:,} tokens, {numbers.get('seconds', 0.0):.1f} s"
 
 
 _EVENT_LINES: dict[EventKind, Callable[[Event], Text | None]] = {
@@ -196,9 +196,9 @@ _EVENT_LINES: dict[EventKind, Callable[[Event], Text | None]] = {
 
 def _summary(analysis: TrajectoryStats) -> Text:
     parts = [
-        f"{analysis.runs} {_plural(analysis.runs, 'run')}",
+        counted(analysis.runs, "run"),
         f"{analysis.flagged} of {analysis.claims} claims flagged{_share(analysis.flagged_share)}",
-        f"{analysis.retries} {_plural(analysis.retries, 'retry', 'retries')}",
+        counted(analysis.retries, "retry", "retries"),
         f"{analysis.skipped} not verified",
     ]
     if analysis.failed or analysis.unchecked:
@@ -212,7 +212,3 @@ def _summary(analysis: TrajectoryStats) -> Text:
 
 def _share(share: float | None) -> str:
     return "" if share is None else f" ({100 * share:.0f} %)"
-
-
-def _plural(count: int, one: str, many: str = "") -> str:
-    return one if count == 1 else many or f"{one}s"

@@ -1,12 +1,12 @@
-"""The calls of the HTTP API: how each request is built, its response parsed, and when it is retried.
+"""The calls of the HTTP API: how each request is built and its response parsed.
 
-No network here: the two clients send what this module describes.
+No network here: the clients send what this module describes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from groundwire.traces.steps import Steps
 
 T = TypeVar("T")
-_RETRY_STATUSES = (429, 503)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +54,13 @@ class ApiCall(Generic[T]):
     query: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def content(self) -> bytes | None:
-        # With ASCII escapes any string can be sent, even one with half a surrogate pair.
-        return None if self.body is None else json.dumps(self.body).encode()
+    def request(self) -> dict[str, Any]:
+        """The arguments of `httpx.AsyncClient.request`."""
+        found: dict[str, Any] = {"method": self.method, "url": self.path, "params": dict(self.query)}
+        if self.body is not None:
+            # With ASCII escapes any string can be sent, even one with half a surrogate pair.
+            found |= {"content": json.dumps(self.body).encode(), "headers": {"content-type": "application/json"}}
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,63 +269,28 @@ class _EvidenceTexts:
         return self._units[name].get((start, end), source.text[start:end])
 
 
-@dataclass(frozen=True, slots=True)
-class ApiResponse:
-    """A response. `retry_after` are the seconds of its Retry-After header."""
-
-    host: str
-    status: int
-    body: bytes
-    retry_after: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClientRetryPolicy:
-    """How often to retry, and the seconds to wait in total."""
-
-    retries: int = 3
-    max_wait: float = 30.0
-
-
-def exchange(call: ApiCall[T], policy: ClientRetryPolicy) -> Generator[float, ApiResponse, T]:
-    """The protocol of both clients: yield the seconds to wait before sending the request, receive the
-    response, and return the result.
-    """
-    left, wait = policy.max_wait, 0.0
-    for retries in range(policy.retries, -1, -1):
-        response = yield wait
-        retry_after = response.retry_after if response.status in _RETRY_STATUSES else None
-        if retry_after is None or retry_after > left or not retries:
-            break
-        wait, left = retry_after, left - retry_after
-    return _result(call, response)
-
-
-def _result(call: ApiCall[T], response: ApiResponse) -> T:
-    if not 200 <= response.status < 300:
-        raise error_of(response)
+def parse_response(call: ApiCall[T], body: bytes, host: str) -> T:
     try:
-        return call.parse(_object(response.body))
+        return call.parse(_object(body))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise BackendDown(
-            f"unexpected response of {response.host} to {call.path}",
-            hint="is it a groundwire server, and of this release?",
+            f"unexpected response of {host} to {call.path}", hint="is it a groundwire server, and of this release?"
         ) from error
 
 
-def error_of(response: ApiResponse) -> GroundwireError:
+def error_of(status: int, body: bytes, host: str, retry_after: float | None = None) -> GroundwireError:
     """The exception that a problem document describes, with the server's message."""
     try:
-        problem = _object(response.body)
+        problem = _object(body)
     except ValueError:
         problem = {}
-    status, hint = response.status, str(problem.get("hint") or "")
-    message = str(problem.get("detail") or f"{response.host} answered {status}")
+    hint = str(problem.get("hint") or "")
+    message = str(problem.get("detail") or f"{host} answered {status}")
     if str(problem.get("type", "")).endswith("not-grounded"):
         gap = problem.get("gap_bits")
         return FactNotGrounded(message, gap_bits=gap if isinstance(gap, int | float) else None, hint=hint)
     if status == 429:
-        return Overloaded(message, retry_after=response.retry_after or 1.0, hint=hint)
+        return Overloaded(message, retry_after=retry_after or 1.0, hint=hint)
     if status in (408, 504):
         return BackendTimeout(message, hint=hint)
     if status == 503:

@@ -11,8 +11,10 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from pydantic import TypeAdapter
 
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
@@ -20,7 +22,7 @@ from groundwire.proxy.evidence import RequestEvidence
 from groundwire.proxy.modes import first_contradiction, notes, stop_reason
 from groundwire.streaming.incremental import IncrementalChecker
 from groundwire.text.sentences import sentences
-from groundwire.types import ClaimVerification, HallucinationReport, Source, Turn
+from groundwire.types import ClaimVerification, HallucinationReport
 
 if TYPE_CHECKING:
     from groundwire.stores.cache import RedisCache
@@ -33,6 +35,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "block_on": get_args(BlockOn),
     "on_unchecked": get_args(OnUnchecked),
 }
+_EVIDENCE = TypeAdapter(RequestEvidence)
 _ENDS_SENTENCE = re.compile(r"[^\W\d_]{2,}[\"'”’)\]*_`]*[.!?…][\"'”’)\]*_`]*\s*\Z")
 """A word and a stop. A number or a single letter before the stop may go on ("3.5", "e.g.")."""
 
@@ -164,7 +167,7 @@ class CallEvidence:
 
     def put(self, key: str, evidence: RequestEvidence) -> None:
         """Keep the evidence of a call; the oldest calls are dropped first. May wait for Redis."""
-        text = _dump(evidence)
+        text = json.dumps(_EVIDENCE.dump_python(evidence, mode="json"))
         self._drop(key)
         self._calls[key] = (self._clock() + self._ttl, len(text), evidence)
         self._chars += len(text)
@@ -178,7 +181,7 @@ class CallEvidence:
         if key in self._calls and not self._is_expired(key):
             return self._calls[key][2]
         found = self._shared.get([f"call:{key}"], self._ttl) if self._shared is not None else {}
-        return _load(found[f"call:{key}"]) if found else None
+        return _EVIDENCE.validate_python(json.loads(found[f"call:{key}"])) if found else None
 
     def _is_expired(self, key: str) -> bool:
         return self._calls[key][0] <= self._clock()
@@ -186,18 +189,3 @@ class CallEvidence:
     def _drop(self, key: str) -> None:
         if key in self._calls:
             self._chars -= self._calls.pop(key)[1]
-
-
-def _dump(evidence: RequestEvidence) -> str:
-    fields = {
-        "sources": [asdict(source) for source in evidence.sources],
-        "history": [asdict(turn) for turn in evidence.history],
-    }
-    return json.dumps({**fields, "question": evidence.question, "choices": evidence.choices})
-
-
-def _load(text: str) -> RequestEvidence:
-    found = json.loads(text)
-    sources = tuple(Source(**source) for source in found["sources"])
-    history = tuple(Turn(**turn) for turn in found["history"])
-    return RequestEvidence(sources, history, found["question"], found["choices"])

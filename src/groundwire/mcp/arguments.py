@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
@@ -22,6 +23,22 @@ def _parse_json(value: object) -> object:
         return json.loads(value)
     except (ValueError, RecursionError):
         return value
+
+
+def text_size(value: object) -> int:
+    """The number of characters in all strings of a value, however deep: it is what a request may cost."""
+    size, pending = 0, [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str):
+            size += len(one)
+        elif isinstance(one, Mapping):
+            pending += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple):
+            pending += one
+        elif isinstance(one, BaseModel):
+            pending += vars(one).values()
+    return size
 
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]

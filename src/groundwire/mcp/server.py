@@ -22,6 +22,7 @@ from groundwire._loop import run, run_on_shared_loop
 from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
+from groundwire.mcp.arguments import text_size
 from groundwire.mcp.tools import TOOLS, Result, Tool, ToolCall, ToolService, as_text, parse_arguments
 from groundwire.reports.feedback import FeedbackReader
 from groundwire.reports.json import report_object
@@ -70,7 +71,7 @@ async def _call_tool(
     """Run a tool. Invalid arguments and expected failures become one line that the model can read."""
     try:
         parsed = parse_arguments(tool, arguments)
-        work = _run_tool(service, tool, parsed, context.request, _text_size(arguments))
+        work = _run_tool(service, tool, parsed, context.request, text_size(arguments))
         found = await _with_progress(work, context.session.report_progress)
         text = wire.TextContent(type="text", text=as_text(found))
     except GroundwireError as error:
@@ -86,14 +87,6 @@ async def _run_tool(service: ToolService, tool: Tool, parsed: BaseModel, request
     if isinstance(found, HallucinationReport):
         return report_object(await service.with_opinions(found))
     return found
-
-
-def _text_size(value: object) -> int:
-    """Return the number of characters in all strings of a call's arguments."""
-    if isinstance(value, str):
-        return len(value)
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return sum(map(_text_size, items))
 
 
 async def _with_progress(work: Awaitable[T], report: Callable[[float, None, str], Awaitable[None]]) -> T:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from groundwire.errors import GroundwireError
 from groundwire.pipeline import all_flags
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
-from groundwire.proxy.sse import DONE, DoneHoldback, FrameTooLarge, SseFrame, SseParser, encode_comment, encode_event
+from groundwire.proxy.sse import DONE, FrameTooLarge, SseFrame, SseParser, encode_comment, encode_event, ending_of
 from groundwire.proxy.upstream import UpstreamDisconnected
 from groundwire.proxy.verifier import Mode, StreamVerifier, VerificationOutcome, parse_object
+from groundwire.reports.plaintext import shorten
 from groundwire.streaming.protocol import assess, cut_at
 from groundwire.streaming.protocol import stopped as stop_text
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport, Status
@@ -66,7 +67,7 @@ def add_remarks(report: HallucinationReport) -> str:
 def notes(report: HallucinationReport) -> str:
     """Return the remarks as a list, for text that was already sent; empty if nothing is flagged."""
     flags = sorted(all_flags(report), key=lambda flag: flag.start)
-    lines = (f"{n}. “{_one_line(flag.content)}”: {_remark(flag)}" for n, flag in enumerate(flags, start=1))
+    lines = (f"{n}. “{shorten(flag.content, _MAX_LINE)}”: {_remark(flag)}" for n, flag in enumerate(flags, start=1))
     return _NOTES_HEADING + "\n".join(lines) + "\n" if flags else ""
 
 
@@ -75,7 +76,7 @@ def action_notes(outcome: VerificationOutcome) -> dict[TextKey, str]:
     flagged = {key: [a for a in actions if a.is_flagged] for key, actions in outcome.actions.items()}
     return {
         key: _ACTIONS_HEADING
-        + "".join(f"- “{_one_line(a.text)}”: {a.status}, {_one_line(a.reason)}\n" for a in actions)
+        + "".join(f"- “{shorten(a.text, _MAX_LINE)}”: {a.status}, {shorten(a.reason, _MAX_LINE)}\n" for a in actions)
         for key, actions in flagged.items()
         if actions
     }
@@ -109,7 +110,7 @@ def first_contradiction(
 
 def stop_reason(claim: ClaimVerification) -> str:
     sources = ", ".join(claim.evidence_ids)
-    detail = f"{sources}: {_one_line(claim.reason)}" if sources else _one_line(claim.reason)
+    detail = f"{sources}: {shorten(claim.reason, _MAX_LINE)}" if sources else shorten(claim.reason, _MAX_LINE)
     return f"groundwire stopped this answer: the next statement contradicts the sources ({detail})"
 
 
@@ -122,14 +123,9 @@ def cut_before(text: str, claim: ClaimVerification, threshold: float) -> tuple[s
 
 def _remark(flag: Flag) -> str:
     """A sentence that the reader of the answer understands."""
-    kind, reason = flag.type.description, _one_line(flag.evidence).rstrip(".")
+    kind, reason = flag.type.description, shorten(flag.evidence, _MAX_LINE).rstrip(".")
     reason = reason.replace("evidence says", "the sources say", 1)
     return f"{kind}: {reason}." if reason else f"{kind}."
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
 
 
 # Streamed answers.
@@ -158,7 +154,8 @@ class UpstreamStream:
     last_event_by_choice: dict[TextKey, Json] = field(default_factory=dict)
     error: UpstreamDisconnected | None = None
     response_meta: Json = field(default_factory=dict)
-    _after_done: bytes = b""
+    rest: bytes = b""
+    _last_bytes: bytes = b""
     _renumber: bool = False
     _number: int = -1
 
@@ -171,10 +168,11 @@ class UpstreamStream:
                 for frame in frames:
                     yield self._read(frame)
                 if any(frame.done for frame in frames):
-                    self._after_done = parser.rest
+                    self.rest = parser.rest
                     return
         except (UpstreamDisconnected, FrameTooLarge) as error:
             self.error = error if isinstance(error, UpstreamDisconnected) else UpstreamDisconnected(str(error))
+            self.rest = parser.rest
             return
         for frame in parser.finish():
             yield self._read(frame)
@@ -183,7 +181,7 @@ class UpstreamStream:
         """Yield what follows `[DONE]` unchanged, or raise the error that ended the stream."""
         if self.error is not None:
             raise self.error
-        yield self._after_done
+        yield self.rest
         async for chunk in self.chunks:
             yield chunk
 
@@ -223,6 +221,7 @@ class UpstreamStream:
             return self.encode_new(event)
         if event is not None and isinstance(event.get("sequence_number"), int):
             self._number = event["sequence_number"]
+        self._last_bytes = part.frame.raw[-4:]
         return part.frame.raw
 
     def encode_new(self, event: Json) -> bytes:
@@ -231,12 +230,14 @@ class UpstreamStream:
             self._renumber = True
             self._number += 1
             event = {**event, "sequence_number": self._number}
-        self.last_event = event
+        self.last_event, self._last_bytes = event, b""
         return encode_event(event, str(event.get("type") or ""))
 
     def encode_report(self, outcome: VerificationOutcome) -> bytes:
+        """Encode the report event; an upstream's last frame may lack the blank line that separates the two."""
+        outcome = replace(outcome, reason=str(self.error)) if self.error else outcome
         event = self.dialect.report_event(self.last_event, outcome.report_object)
-        return encode_event(event, str(event.get("type") or ""))
+        return ending_of(self._last_bytes) + encode_event(event, str(event.get("type") or ""))
 
 
 async def with_ticks(parts: AsyncIterator[StreamPart], seconds: float) -> AsyncIterator[StreamPart | None]:
@@ -268,35 +269,22 @@ _NO_FRAME = SseFrame(b"")
 
 
 async def observe(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
-    """Send the upstream's bytes unchanged as they arrive, and the report event before `[DONE]`."""
-    if not stream.send_report:
-        async for chunk in stream.chunks:
-            yield chunk
-            stream.verifier.feed_bytes(chunk)
-        return
-    holdback = DoneHoldback()
-    error: UpstreamDisconnected | None = None
-    try:
-        async for chunk in stream.chunks:
-            ready = holdback.feed(chunk)
-            if ready:
-                yield ready
-            stream.verifier.feed_bytes(chunk)
-            if holdback.done:
-                break
+    """Send the upstream's frames unchanged as they arrive, and the report event before `[DONE]`."""
+    ending: list[StreamPart] = []
+    async for part in stream.parts():
+        if ending or part.frame.done:
+            ending.append(part)
         else:
-            yield holdback.release()
-    except UpstreamDisconnected as disconnected:
-        error = disconnected
-    if holdback.can_insert:
-        outcome = await stream.verifier.finish()
-        stream.last_event = stream.verifier.last_event
-        yield holdback.separator + stream.encode_report(replace(outcome, reason=str(error)) if error else outcome)
-    yield holdback.release()
-    if error is not None:
-        raise error
-    async for chunk in stream.chunks:
-        yield chunk
+            yield stream.encode(part)
+    if stream.error is not None and stream.rest:  # cut off inside a frame, where no event can be inserted
+        yield stream.rest
+        raise stream.error
+    if stream.send_report:
+        yield stream.encode_report(await stream.verifier.finish())
+    for part in ending:
+        yield part.frame.raw
+    async for data in stream.remaining():
+        yield data
 
 
 async def annotate(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:

@@ -76,22 +76,17 @@ def parse_options(headers: HeaderPairs, default: Mode) -> ProxyOptions:
 
 @dataclass(frozen=True, slots=True)
 class RoutedRequest:
-    """The upstream of a request, its body as forwarded, and the sources that were removed from it."""
+    """A request's upstream, its body as forwarded, and the sources that were removed from it."""
 
     upstream: Upstream
+    options: ProxyOptions
+    dialect: ApiDialect | None
     body: bytes
     given: Sequence[PromptDocument] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class ProxyExchange:
-    """One request and the channel to its client. `dialect` is None if the answer is not verified."""
-
-    request: Request
-    send: Send
-    options: ProxyOptions
-    dialect: ApiDialect | None
-    routed: RoutedRequest
+    @property
+    def is_verified(self) -> bool:
+        return self.dialect is not None and self.options.mode != "off"
 
 
 class Proxy:
@@ -139,33 +134,32 @@ class Proxy:
         dialect = DIALECTS.get(path.rstrip("/")) if request.method == "POST" else None
         body = await request.body()
         if len(body) > _LARGE_BODY:
-            routed = await asyncio.to_thread(self._route, body, options, dialect is not None)
+            routed = await asyncio.to_thread(self._route, body, options, dialect)
         else:
-            routed = self._route(body, options, dialect is not None)
-        verified = dialect if options.mode != "off" else None
+            routed = self._route(body, options, dialect)
         query = request.scope["query_string"]
-        forwarded = UpstreamRequest(request.method, path, query, headers, routed.body, plain=verified is not None)
+        forwarded = UpstreamRequest(request.method, path, query, headers, routed.body, plain=routed.is_verified)
         if path.rstrip("/") == "models" and len(self.upstreams.by_name) > 1 and not options.upstream:
             await _send_body(send, 200, _JSON_HEADERS, await _list_all_models(self.upstreams, forwarded))
             return
         upstream, forwarded = self._route_model_path(options, routed.upstream, forwarded)
         async with self.upstreams.open(upstream, forwarded) as response:
-            await self._respond(ProxyExchange(request, send, options, verified, routed), response)
+            await self._respond(request, send, routed, response)
 
-    def _route(self, body: bytes, options: ProxyOptions, has_dialect: bool) -> RoutedRequest:
+    def _route(self, body: bytes, options: ProxyOptions, dialect: ApiDialect | None) -> RoutedRequest:
         """Choose the upstream. The body is only parsed if it must be, and otherwise forwarded unchanged."""
-        has_sources = has_dialect and f'"{SOURCES_FIELD}"'.encode() in body
+        has_sources = dialect is not None and f'"{SOURCES_FIELD}"'.encode() in body
         must_parse = has_sources or self.upstreams.may_name_upstream(body)
         parsed = parse_object(body) if must_parse else None
         model = (parsed or {}).get("model")
         model = model if isinstance(model, str) else ""
         upstream, upstream_model = self.upstreams.choose(model, options.upstream)
         if parsed is None or not ((has_sources and SOURCES_FIELD in parsed) or upstream_model != model):
-            return RoutedRequest(upstream, body)
+            return RoutedRequest(upstream, options, dialect, body)
         given = parse_sources(parsed.pop(SOURCES_FIELD)) if has_sources and SOURCES_FIELD in parsed else []
         if "model" in parsed and upstream_model != model:
             parsed["model"] = upstream_model
-        return RoutedRequest(upstream, json.dumps(parsed).encode(), given)
+        return RoutedRequest(upstream, options, dialect, json.dumps(parsed).encode(), given)
 
     def _route_model_path(
         self, options: ProxyOptions, upstream: Upstream, request: UpstreamRequest
@@ -179,34 +173,33 @@ class Proxy:
             return upstream, request
         return chosen, replace(request, path=f"models/{quote(model)}")
 
-    async def _respond(self, exchange: ProxyExchange, response: UpstreamResponse) -> None:
+    async def _respond(self, request: Request, send: Send, routed: RoutedRequest, response: UpstreamResponse) -> None:
         content_type = response.head.get(b"content-type").partition(";")[0].strip()
-        dialect = exchange.dialect
-        verifiable = response.head.status == 200 and response.is_decodable
+        dialect, options = routed.dialect, routed.options
+        verifiable = routed.is_verified and response.head.status == 200 and response.is_decodable
         if dialect is None or not verifiable or content_type not in (_STREAM_TYPE, _JSON_TYPE):
-            await _relay(exchange.send, response)
+            await _relay(send, response)
             return
-        verified = VerifiedRequest(dialect, exchange.routed.body, exchange.routed.given)
-        mode = exchange.options.mode
 
         def store(report: HallucinationReport, evidence: RequestEvidence) -> str:
             return self._store_report(
                 report,
-                exchange.request,
+                request,
                 sources=evidence.sources,
                 question=evidence.question,
                 history=evidence.history,
                 kind="proxy",
             )
 
-        verifier = StreamVerifier(self._service, self._limiter, verified, mode, store)
+        verified = VerifiedRequest(dialect, routed.body, routed.given)
+        verifier = StreamVerifier(self._service, self._limiter, verified, options.mode, store)
         complete = False
         try:
             if content_type == _JSON_TYPE:
-                await _send_json(exchange.send, response, verifier, dialect)
+                await _send_json(send, response, verifier, dialect)
             else:
-                stream = UpstreamStream(response.decoded(), dialect, verifier, exchange.options.event)
-                await _send_stream(exchange.send, response, stream, exchange.options)
+                stream = UpstreamStream(response.decoded(), dialect, verifier, options.event)
+                await _send_stream(send, response, stream, options)
                 complete = True
         finally:
             self._finish(verifier, complete=complete)

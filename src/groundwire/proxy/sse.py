@@ -13,11 +13,9 @@ from dataclasses import dataclass
 
 DONE = b"data: [DONE]"
 MAX_FRAME = 32_000_000  # bytes. Inline images reach a few megabytes; a frame beyond this will not end.
-_DONE_UNSPACED = b"data:[DONE]"
 _FRAME_END = re.compile(rb"(?>\r\n|\r|\n)(?>\r\n|\r|\n)")
 _ENDS_FRAME = re.compile(_FRAME_END.pattern + rb"\Z")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-_DONE_LINE = re.compile(rb"(?:\A|(?<=[\r\n]))data: ?\[DONE\]")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -101,62 +99,12 @@ def encode_comment(text: str) -> bytes:
     return f": {text}\n\n".encode()
 
 
-class DoneHoldback:
-    """Passes a stream through but holds back the final `[DONE]`, so that an event can be inserted before it.
+def ending_of(sent: bytes) -> bytes:
+    """What must follow these last bytes of a stream so that the next event is a frame of its own.
 
-    All other bytes are returned immediately and unchanged; only a partial line that could become `[DONE]`
-    waits for the next chunk.
+    >>> ending_of(b"1\\n\\n"), ending_of(b"1\\r\\n"), ending_of(b"1")
+    (b'', b'\\n', b'\\n\\n')
     """
-
-    def __init__(self) -> None:
-        self.buffered = b""
-        self.done = False
-        self._at_line_start = True
-        self._last_bytes = b"\n\n"
-
-    def feed(self, chunk: bytes) -> bytes:
-        """Return the bytes that can be sent now."""
-        if self.done:
-            self.buffered += chunk
-            return b""
-        # The common case, whole lines without the marker, needs no further search.
-        if not self.buffered and chunk.endswith(b"\n") and b"[DONE]" not in chunk:
-            self._at_line_start = True
-            ready = chunk
-        else:
-            ready = self._split(self.buffered + chunk)
-        self._last_bytes = (self._last_bytes + ready[-4:])[-4:]
-        return ready
-
-    def _split(self, text: bytes) -> bytes:
-        found = _DONE_LINE.search(text)
-        while found and found.start() == 0 and not self._at_line_start:
-            found = _DONE_LINE.search(text, found.end())
-        if found:
-            self.done, self.buffered, self._at_line_start = True, text[found.start() :], True
-            return text[: found.start()]
-        line = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
-        partial = text[line:]
-        starts_line = bool(line) or self._at_line_start
-        like_done = DONE.startswith(partial) or _DONE_UNSPACED.startswith(partial)
-        may_be_done = starts_line and bool(partial) and like_done
-        self.buffered = partial if may_be_done else b""
-        ready = text[:line] if may_be_done else text
-        if ready:
-            self._at_line_start = ready.endswith((b"\n", b"\r"))
-        return ready
-
-    def release(self) -> bytes:
-        """Return everything that is buffered, at the end of the stream."""
-        left, self.buffered = self.buffered, b""
-        return left
-
-    @property
-    def can_insert(self) -> bool:
-        """True between two lines, where an inserted event does not split one."""
-        return self._at_line_start
-
-    @property
-    def separator(self) -> bytes:
-        """Bytes to send before an inserted event so that it does not join the previous frame."""
-        return b"" if _ENDS_FRAME.search(self._last_bytes) else b"\n"
+    if not sent or _ENDS_FRAME.search(sent):
+        return b""
+    return b"\n" if sent.endswith((b"\n", b"\r")) else b"\n\n"

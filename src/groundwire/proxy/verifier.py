@@ -17,7 +17,6 @@ from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
 from groundwire.proxy.evidence import PromptDocument, RequestEvidence
-from groundwire.proxy.sse import FrameTooLarge, SseFrame, SseParser
 from groundwire.reports.json import action_object, report_object
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner
 from groundwire.streaming.protocol import HIGH_SEVERITY, assess
@@ -25,8 +24,6 @@ from groundwire.types import NOTHING_TO_CHECK, ActionVerdict, HallucinationRepor
 
 T = TypeVar("T")
 Mode = Literal["observe", "annotate", "block", "fix", "off"]
-READ_INTERVAL = 0.1
-"""Seconds between two readings of the bytes that passed; parsing each chunk at once would slow the stream."""
 _SEVERITY_ORDER = tuple(Risk)
 
 StoreReport = Callable[[HallucinationReport, RequestEvidence], str]
@@ -225,7 +222,6 @@ def parse_object(text: bytes | str) -> Json | None:
 class StreamVerifier:
     """Verifies one answer next to its stream. Never raises, and never delays the stream beyond `timeout`.
 
-    Text comes in as raw bytes (`feed_bytes`, parsed here at intervals) or already parsed (`feed_text`).
     Bound to the event loop of the stream.
     """
 
@@ -237,16 +233,11 @@ class StreamVerifier:
         self._request = request
         self._mode = mode
         self._store = store
-        self._chunks: list[bytes] = []
-        self._parser = SseParser()
-        self._parse_error = ""
-        self._timer: asyncio.TimerHandle | None = None
         self._pending_text: dict[TextKey, list[str]] = {}
         self.checkers: dict[TextKey, IncrementalVerifier] = {}
         self._evidence = RequestEvidence()
         self._loading: asyncio.Task[None] | None = None
         self._early: asyncio.Task[None] | None = None
-        self.last_event: Json = {}
         self.response_id = ""
         self.outcome: VerificationOutcome | None = None
         self.timeout = service.config.proxy.report_timeout
@@ -258,15 +249,8 @@ class StreamVerifier:
         """The number of answers the request asked for."""
         return self._evidence.choices
 
-    def feed_bytes(self, chunk: bytes) -> None:
-        """Take a chunk of the stream; it is parsed later."""
-        self._chunks.append(chunk)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(READ_INTERVAL, self._parse_chunks)
-
     def feed_event(self, event: Json) -> list[tuple[TextKey, str]]:
         """Take a parsed event and return the text that it adds."""
-        self.last_event = event
         self.response_id = self.response_id or response_id(event)
         deltas = self._request.dialect.deltas(event)
         for key, text in deltas:
@@ -304,13 +288,9 @@ class StreamVerifier:
 
     async def _finish(self) -> VerificationOutcome:
         deadline = asyncio.get_running_loop().time() + self.timeout
-        self._parse_chunks()
-        self._read_frames(self._parser.finish())
         if self._is_loaded and not self._evidence:
             return self._without_evidence()
         if not self._pending_text and not self.checkers:
-            if self._parse_error:
-                return self._outcome(VerificationState.UNCHECKED, self._parse_error)
             return self._outcome(VerificationState.NOTHING, "the answer contains no text")
         if self._skipped or self._limiter.is_overloaded:
             return self._outcome(VerificationState.SKIPPED, "the server is overloaded")
@@ -342,7 +322,7 @@ class StreamVerifier:
         found = await asyncio.gather(*(self.checkers[key].finish(left, response_id=name) for key in keys))
         reports = dict(zip(keys, found, strict=True))
         # One failed report or unchecked claim makes the whole answer unchecked.
-        reasons = [self._parse_error, *(report.error for report in found)]
+        reasons = [report.error for report in found]
         reasons += [c.reason for r in found for c in r.claims if c.status is Status.UNCHECKED]
         reason = next(filter(None, reasons), "")
         state = VerificationState.UNCHECKED if reason else VerificationState.CHECKED
@@ -359,8 +339,6 @@ class StreamVerifier:
         return await self._limiter(lambda: engine.fix(report, sources, history=history, regenerate=False))
 
     def cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         for task in (self._loading, self._early):
             if task is not None:
                 task.cancel()
@@ -407,24 +385,3 @@ class StreamVerifier:
                     history=self._evidence.history,
                 )
             self.checkers[key].push("".join(parts))
-
-    def _parse_chunks(self) -> None:
-        self._timer = None
-        chunks, self._chunks = self._chunks, []
-        if not chunks or self._parse_error:
-            return
-        self._load_evidence()
-        if self._is_loaded and not self._evidence and self._evidence.ledger is None:
-            return
-        try:
-            frames = self._parser.feed(b"".join(chunks))
-        except FrameTooLarge as error:
-            self._parse_error = f"error: {error}"
-            return
-        self._read_frames(frames)
-
-    def _read_frames(self, frames: Sequence[SseFrame]) -> None:
-        for frame in frames:
-            event = parse_object(frame.data) if frame.data.startswith("{") else None
-            if event is not None:
-                self.feed_event(event)

@@ -137,12 +137,8 @@ def _ranges(length: int, spans: Sequence[Span]) -> Iterator[Span]:
         yield Span(at, length, 0.0)
 
 
-def bracket_spans(text: str, spans: Sequence[Span]) -> str:
-    """The text with its spans in brackets, for output without colour."""
-    return bracketed(split_at_spans(text, spans))
-
-
 def bracketed(pieces: Iterable[MarkedPiece]) -> str:
+    """The text with its marked pieces in brackets, for output without colour."""
     return "".join(f"⟦{piece.text}⟧" if piece.marked else piece.text for piece in pieces)
 
 
@@ -171,7 +167,7 @@ def flag_counts(report: HallucinationReport) -> list[str]:
     claims = f"{len(report.flagged_claims)} of {report.total_claims} claims flagged"
     if report.detection is None:
         return [claims]
-    found = f"{len(report.flags)} detector {'flag' if len(report.flags) == 1 else 'flags'}"
+    found = counted(len(report.flags), "detector flag")
     return [claims, found] if report.claims else [found]
 
 
@@ -188,16 +184,20 @@ def headline(report: HallucinationReport) -> str:
     if report.flagged is None:
         return "Could not be checked"
     if report.flags:
-        return f"{_count(len(report.flags), 'finding')} of the detectors"
+        return f"{counted(len(report.flags), 'finding')} of the detectors"
     if unchecked:
-        return f"Nothing flagged, but {_count(unchecked, 'claim')} could not be checked"
+        return f"Nothing flagged, but {counted(unchecked, 'claim')} could not be checked"
     if any(claim.status is not Status.ENTAILED for claim in report.claims):
         return "Nothing flagged"
     return "The claim is supported" if total == 1 else f"All {total} claims are supported"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """
+    >>> counted(1, "claim"), counted(1200, "claim"), counted(2, "retry", "retries")
+    ('1 claim', '1,200 claims', '2 retries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def report_facts(report: HallucinationReport) -> list[str]:

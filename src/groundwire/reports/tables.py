@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from groundwire._optional import load
 from groundwire.reports.json import report_object
@@ -56,20 +58,17 @@ def claims_frame(report: HallucinationReport) -> Any:
     return pandas.DataFrame(list(claim_rows(report_object(report))), columns=list(COLUMNS)).drop(columns="group")
 
 
-class CsvTable:
-    """Writes rows as CSV; text that a spreadsheet would take for a formula is quoted."""
-
-    def __init__(self, file: IO[str]) -> None:
-        self._writer = csv.DictWriter(file, COLUMNS)
-        self._writer.writeheader()
-
-    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        for row in rows:
-            cells = {name: inert_cell(v) if isinstance(v, str) else v for name, v in row.items()}
-            self._writer.writerow(cells)
-
-    def close(self) -> None:
-        """Nothing is held back."""
+def csv_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The rows as CSV with a header; text that a spreadsheet would take for a formula is quoted."""
+    line = io.StringIO(newline="")
+    writer = csv.DictWriter(line, COLUMNS)
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: inert_cell(v) if isinstance(v, str) else v for name, v in row.items()})
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+    yield line.getvalue()  # the header, if there are no rows
 
 
 def arrow_schema(columns: Mapping[str, str]) -> Any:
@@ -77,26 +76,13 @@ def arrow_schema(columns: Mapping[str, str]) -> Any:
     return arrow.schema([(name, getattr(arrow, kind)()) for name, kind in columns.items()])
 
 
-class ParquetTable:
-    """Writes rows as Parquet, in groups of bounded size; needs the extra `pandas`."""
-
-    def __init__(self, path: Path, columns: Mapping[str, str] = COLUMNS, group: int = 20_000) -> None:
-        """`group` is the number of rows in memory at once: some megabytes of claims."""
-        self._arrow = load("pyarrow", feature="Parquet output", **_EXTRA)
-        parquet = load("pyarrow.parquet", feature="Parquet output", **_EXTRA)
-        self._schema, self._group = arrow_schema(columns), group
-        self._writer = parquet.ParquetWriter(str(path), self._schema)
-        self._rows: list[Mapping[str, Any]] = []
-
-    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self._rows += rows
-        if len(self._rows) >= self._group:
-            self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._writer.close()
-
-    def _flush(self) -> None:
-        self._writer.write_table(self._arrow.Table.from_pylist(self._rows, schema=self._schema))
-        self._rows = []
+def write_parquet(
+    path: Path, rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str] = COLUMNS, group: int = 20_000
+) -> None:
+    """Write rows as Parquet; needs the extra `pandas`. `group` is how many are in memory at once: some megabytes."""
+    arrow = load("pyarrow", feature="Parquet output", **_EXTRA)
+    parquet = load("pyarrow.parquet", feature="Parquet output", **_EXTRA)
+    schema, remaining = arrow_schema(columns), iter(rows)
+    with parquet.ParquetWriter(str(path), schema) as writer:
+        while some := list(islice(remaining, group)):
+            writer.write_table(arrow.Table.from_pylist(some, schema=schema))

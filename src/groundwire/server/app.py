@@ -27,7 +27,7 @@ from groundwire.config import Config, ServerConfig
 from groundwire.server.auth import PUBLIC, KeyCache, scope_of
 from groundwire.server.mcp import mount
 from groundwire.server.middleware import ServerState, middleware_stack
-from groundwire.server.problems import KINDS, MEDIA_TYPE, FieldError, ProblemDocument, handle_errors
+from groundwire.server.problems import DOCUMENTED, KINDS, FieldError, ProblemDocument, handle_errors
 from groundwire.server.service import Service
 from groundwire.stores.keys import SCOPES, KeyStore
 from groundwire.version import __version__
@@ -115,6 +115,7 @@ def create_app(config: Config | None = None, made: Service | None = None, router
         docs_url=None,  # routes/page.py serves it from local assets
         redoc_url=None,
         openapi_tags=TAGS,
+        responses=DOCUMENTED,
         generate_unique_id_function=operation_id,
         middleware=middleware_stack(
             config, service.metrics, service.state, KeyCache(lambda: KeyStore(service.database).standing())
@@ -208,8 +209,6 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     )
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
-    for unused in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unused, None)
     schemas["FieldError"] = FieldError.model_json_schema()
     schemas["Problem"] = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas["Problem"].pop("$defs", None)
@@ -218,11 +217,9 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
         for method, operation in methods.items():
             if scope_of(path, method.upper()) != PUBLIC:
                 operation["security"] = [{_KEY: []}, {}]
-            # FastAPI's own description of validation errors, which this server does not send
-            found = operation["responses"].get("422", {}).get("content", {})
-            if "HTTPValidationError" in str(found.get("application/json", "")):
-                found.clear()
-                found[MEDIA_TYPE] = {"schema": {"$ref": "#/components/schemas/Problem"}}
+            # The first line of a function's docstring is its summary, the rest its description.
+            summary, _, description = operation.get("description", "").partition("\n")
+            operation |= {"summary": summary.rstrip("."), "description": description.strip()}
     return _without_suffix(document)
 
 

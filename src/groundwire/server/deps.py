@@ -1,64 +1,20 @@
-"""What the routes share: their declaration, the service, the knowledge base for callers who may read it, JSON and SSE.
+"""What the routes share: the service, the knowledge base for callers who may read it, JSON and SSE.
 
 The schemas of the responses are in `groundwire.reports.schema`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from groundwire.errors import GroundwireError
-from groundwire.server.auth import Caller
-from groundwire.server.problems import Forbidden, problem_of, problem_response, problems
+from groundwire.server.problems import problem_of, problem_response
 from groundwire.server.service import Service
 from groundwire.stores.knowledge_base import Knowledge
-
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-_KB_SCOPE = "facts:read"
-
-
-def route(
-    router: APIRouter,
-    method: str,
-    path: str,
-    model: Any = None,
-    *statuses: int,
-    responses: dict[int | str, dict[str, Any]] | None = None,
-    has_body: bool | None = None,
-    **options: Any,
-) -> Callable[[Endpoint], Endpoint]:
-    """Declare a route. The first line of the function's docstring is its summary, the rest its description.
-
-    Args:
-        model: the schema of the response.
-        statuses: those of its problem documents, beside the ones that any request may get.
-        responses: the OpenAPI description of further responses, by status.
-        has_body: whether requests have a body; by default those of POST do.
-    """
-    body = method == "POST" if has_body is None else has_body
-
-    def declare(endpoint: Endpoint) -> Endpoint:
-        summary, _, description = (inspect.getdoc(endpoint) or "").partition("\n")
-        router.add_api_route(
-            path,
-            endpoint,
-            methods=[method],
-            response_model=model,
-            summary=summary.rstrip("."),
-            description=description.strip(),
-            responses={**(responses or {}), **problems(*statuses, body=body)},
-            **options,
-        )
-        return endpoint
-
-    return declare
 
 
 def get_service(request: Request) -> Service:
@@ -70,16 +26,8 @@ ServiceDep = Annotated[Service, Depends(get_service)]
 
 
 async def require_kb(wanted: bool, request: Request, service: Service) -> Knowledge | None:
-    """The knowledge base if the request asks for it.
-
-    A verdict quotes the facts it rests on, so using them takes the same scope as reading them.
-    """
-    if not wanted:
-        return None
-    caller: Caller = request.state.caller
-    if not caller.may(_KB_SCOPE):
-        raise Forbidden(f"'kb' requires the scope {_KB_SCOPE}")
-    return await asyncio.to_thread(lambda: service.knowledge)
+    """The knowledge base if the request asks for it and its caller may read it."""
+    return await service.known(request) if wanted else None
 
 
 def json_response(found: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.responses import Response
@@ -12,13 +12,11 @@ from starlette.types import Receive, Scope, Send
 
 from groundwire._optional import load
 from groundwire.errors import MissingExtra
-from groundwire.server.deps import require_kb
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from groundwire.server.service import Service
-    from groundwire.stores.knowledge_base import Knowledge
 
 PATH = "/mcp"
 _MAX_SESSIONS = 1000  # bounds the memory that idle clients hold
@@ -68,27 +66,13 @@ class McpEndpoint:
             await self._task
 
 
-class SharedToolService:
-    """The HTTP service as the tools use it."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self.engine_for = service.engine_for
-        self.work = service.work
-        self.with_opinions = service.with_opinions
-
-    async def known(self, request: Any) -> Knowledge | None:
-        """Return the knowledge base, for callers whose key may read it."""
-        return await require_kb(True, request, self._service)
-
-
 def _create_manager(service: Service) -> StreamableHTTPSessionManager:
     # Host and origin are checked by the service's middleware, for this path as for every other.
     create_server = load("groundwire.mcp.server:create_server", feature="MCP", extra="mcp")
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     return StreamableHTTPSessionManager(
-        create_server(SharedToolService(service)),
+        create_server(service),
         max_request_body_size=service.config.server.max_body_bytes,
         session_idle_timeout=_SESSION_IDLE_SECONDS,
         max_sessions=_MAX_SESSIONS,

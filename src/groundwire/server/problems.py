@@ -24,6 +24,13 @@ _MAX_FIELD_ERRORS = 20
 _STORE_RETRY_SECONDS = 5.0
 _MESSAGES = {"extra_forbidden": "unknown field", "model_attributes_type": "must be a JSON object"}
 _UNPARSED = "the body is nested too deeply, or a number in it is too long"
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem document",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+"""The OpenAPI `responses` of every route: all of its errors."""
 _DETAILS = {404: "nothing at this path", 405: "this path does not support the method"}
 
 
@@ -259,15 +266,3 @@ def _deepest(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     found = dict(reversed(errors))
     within = [where for where in found if any(other.startswith(f"{where}/") for other in found)]
     return [(where, what) for where, what in reversed(found.items()) if where not in within or not where]
-
-
-def problems(*statuses: int, body: bool) -> dict[int | str, dict[str, Any]]:
-    """The OpenAPI `responses` of a route: the given statuses and those of any request, with a body or without."""
-    always = (400, 401, 403, 422, 429, 500, 503, *((408, 413, 415, 504) if body else ()))
-    return {status: _documented(status) for status in sorted({*always, *statuses})}
-
-
-def _documented(status: int) -> dict[str, Any]:
-    kinds = [kind for kind in _KINDS if kind.status == status]
-    schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": ", or: ".join(kind.title for kind in kinds), "content": {MEDIA_TYPE: {"schema": schema}}}

@@ -25,7 +25,7 @@ from groundwire.config import Config
 from groundwire.errors import GroundwireError
 from groundwire.reports.html import audit_page, to_html
 from groundwire.reports.json import audit_from, audit_object, feedback_object, report_from, report_object
-from groundwire.reports.plaintext import is_bad_step
+from groundwire.reports.plaintext import is_bad_step, shorten
 from groundwire.stores.feedback import FeedbackStore
 from groundwire.stores.reports import ReportStore, ReportSummary, StoredReport
 from groundwire.types import HallucinationReport, Source, Status, TraceAudit
@@ -225,13 +225,12 @@ def report_row(record: CheckRecord) -> StoredReport:
         kind, title = "check", record.question or report.response
         claims, flagged_claims = list(report.claims), len(report.flagged_claims)
         body = _body(record, "report", report_object(report), answer=report.response)
-    line = " ".join(title[: 4 * _TITLE_CHARS].split())
     summary = ReportSummary(
         id=record.id,
         kind=record.kind or kind,
         owner=record.owner,
         created=record.created,
-        title=line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…",
+        title=shorten(title[: 4 * _TITLE_CHARS], _TITLE_CHARS),
         flagged=report.flagged,
         risk=getattr(report, "risk", None),
         grounding=getattr(report, "grounding_ratio", None),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from groundwire.config import ProfileName
+from groundwire.mcp.arguments import text_size
 from groundwire.requests import as_sources
 from groundwire.types import Source
 
@@ -29,6 +30,11 @@ def example(**fields: JsonValue) -> ConfigDict:
 class RequestBase(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @property
+    def size(self) -> int:
+        """Number of characters to read, in whichever field they are."""
+        return text_size(self)
+
 
 class PassageIn(RequestBase):
     """A source as retrievers return it."""
@@ -47,11 +53,6 @@ class MessageIn(BaseModel):
     content: Text | list[Any] | None = None
     text: Text | None = None
 
-    @property
-    def size(self) -> int:
-        content = self.content if isinstance(self.content, str) else str(self.content or "")
-        return len(content) + len(self.text or "")
-
 
 SourceTexts = dict[str, Text] | list[Text | PassageIn]
 
@@ -68,10 +69,6 @@ class WithHistory(RequestBase):
     def turns(self) -> list[dict[str, Any] | str]:
         """The conversation as the engine takes it."""
         return [turn if isinstance(turn, str) else turn.model_dump(exclude_none=True) for turn in self.history]
-
-    @property
-    def history_size(self) -> int:
-        return sum(len(turn) if isinstance(turn, str) else turn.size for turn in self.history)
 
 
 class WithSources(RequestBase):
@@ -95,11 +92,6 @@ class WithSources(RequestBase):
             return () if self.context is None else (Source("context", self.context),)
         return as_sources(self.sources)
 
-    @property
-    def size(self) -> int:
-        """Number of characters to read, in whichever field they are: it is what the request may cost."""
-        return sum(len(source.id) + len(source.text) for source in self.parsed_sources)
-
 
 class WithAnswer(WithSources, WithHistory):
     """A request with an answer, its conversation, and optionally the knowledge base."""
@@ -118,10 +110,6 @@ class WithAnswer(WithSources, WithHistory):
     def text(self) -> str:
         return (self.answer or "") if self.response is None else self.response
 
-    @property
-    def size(self) -> int:
-        return len(self.text) + self.history_size + super().size
-
 
 class CheckRequest(WithAnswer):
     """An answer and its sources, as one line of `groundwire batch`, with options."""
@@ -138,10 +126,6 @@ class CheckRequest(WithAnswer):
     shares: Flag = Field(
         default=False, description="Measure what each source adds to claims with evidence from several; see `shares`."
     )
-
-    @property
-    def size(self) -> int:
-        return len(self.question) + super().size
 
 
 class DetectRequest(WithAnswer):
@@ -177,11 +161,6 @@ class VerifyRequest(WithSources):
     def parsed_sources(self) -> tuple[Source, ...]:
         return super().parsed_sources if self.evidence is None else as_sources(self.evidence)
 
-    @property
-    def size(self) -> int:
-        claims = (self.claim or "", self.text or "", self.question, *(self.claims or ()))
-        return sum(map(len, claims)) + super().size
-
 
 class TraceStepIn(RequestBase):
     """One step of a reasoning trace and the ids it cites: sources or earlier steps."""
@@ -215,11 +194,6 @@ class AuditRequestIn(WithSources):
         if (self.steps is None) == (self.trace is None):
             raise ValueError("give 'steps' or 'trace'")
         return self
-
-    @property
-    def size(self) -> int:
-        texts = (self.trace or "", self.question, self.answer, *map(str, self.steps or ()))
-        return sum(map(len, texts)) + super().size
 
 
 class FactRequest(WithSources):

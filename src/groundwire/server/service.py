@@ -27,6 +27,7 @@ from groundwire.metrics import Metrics
 from groundwire.retrieval.load import read_bytes
 from groundwire.server.admission import Admission, export_metrics
 from groundwire.server.middleware import ServerState
+from groundwire.server.problems import Forbidden
 from groundwire.stores.feedback import FeedbackStore
 from groundwire.types import HallucinationReport
 from groundwire.verdicts.calibration import open_monitor
@@ -49,6 +50,7 @@ T = TypeVar("T")
 LONG_CHARS = 200_000
 """Longer requests run on a loop of their own: splitting their text blocks a loop for about a second."""
 OK = "ok"
+_KB_SCOPE = "facts:read"
 _LOCAL_BACKENDS = ("local", "fake")
 """Backends that compute in this process: they cost nothing and never ask to be called later."""
 _MAX_WAIT_SHARE = 0.5  # share of `request_timeout` that a request may wait for its turn; the rest is for its own work
@@ -215,6 +217,15 @@ class Service:
         from groundwire.stores.knowledge_base import Knowledge
 
         return Knowledge(self.database)
+
+    async def known(self, request: Any) -> Knowledge:
+        """The knowledge base, for a caller of HTTP who may read it.
+
+        A verdict quotes the facts it rests on, so using them takes the same scope as reading them.
+        """
+        if not request.state.caller.may(_KB_SCOPE):
+            raise Forbidden(f"'kb' requires the scope {_KB_SCOPE}")
+        return await asyncio.to_thread(lambda: self.knowledge)
 
     @cached_property
     def report_writer(self) -> ReportWriter:

@@ -21,7 +21,7 @@ from groundwire.rag.ingest import Ingest
 from groundwire.reports.json import event_object
 from groundwire.reports.schema import Documents, GuardReply, KnownDocument, Removed
 from groundwire.requests import as_turns
-from groundwire.server.deps import ServiceDep, error_event, require_kb, route, sse_event
+from groundwire.server.deps import ServiceDep, error_event, require_kb, sse_event
 from groundwire.server.problems import NotFound
 from groundwire.server.reports import REPORT_HEADER, store_report
 from groundwire.server.schemas import ChatRequestIn, DocumentId, GuardRequest, NewDocuments
@@ -51,7 +51,7 @@ def _event_stream(events: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(events, headers=unbuffered, media_type=EVENT_STREAM)
 
 
-@route(router, "POST", "/v1/guard", GuardReply, 501, 502, tags=["check"], responses={200: _GUARD_EVENTS})
+@router.post("/v1/guard", response_model=GuardReply, tags=["check"], responses={200: _GUARD_EVENTS})
 async def post_guard(body: GuardRequest, request: Request, service: ServiceDep) -> Response:
     """Let the server's model answer, and interrupt it when the sources contradict it.
 
@@ -87,7 +87,7 @@ async def _guard_events(
 # ---- the chatbot
 
 
-@route(rag, "POST", "/chat", ChatReply, 501, 502, responses={200: _CHAT_EVENTS})
+@rag.post("/chat", response_model=ChatReply, responses={200: _CHAT_EVENTS})
 async def rag_chat(body: ChatRequestIn, request: Request, service: ServiceDep) -> Response:
     """Answer from the documents, with a verdict on each claim."""
     bot = await service.chat.bot()
@@ -150,7 +150,7 @@ async def _work(
         queue.put_nowait(None)
 
 
-@route(rag, "POST", "/documents", Documents, status_code=201)
+@rag.post("/documents", response_model=Documents, status_code=201)
 async def rag_ingest(body: NewDocuments, service: ServiceDep) -> Documents:
     """Ingest documents.
 
@@ -162,7 +162,7 @@ async def rag_ingest(body: NewDocuments, service: ServiceDep) -> Documents:
         run = Ingest(index, service.config)
         return [run.text(one.id or _content_id(one.text), one.title, one.text) for one in body.documents]
 
-    with service.admission.admitted(sum(len(document.text) for document in body.documents)):
+    with service.admission.admitted(body.size):
         return _listed(await asyncio.to_thread(ingest), index)
 
 
@@ -170,14 +170,14 @@ def _content_id(text: str) -> str:
     return f"text-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
-@route(rag, "GET", "/documents", Documents)
+@rag.get("/documents", response_model=Documents)
 async def rag_documents(service: ServiceDep) -> Documents:
     """List the ingested documents."""
     index = await service.chat.index()
     return _listed(await asyncio.to_thread(index.documents), index)
 
 
-@route(rag, "DELETE", "/documents", Removed, 404)
+@rag.delete("/documents", response_model=Removed)
 async def rag_remove(id: Annotated[list[DocumentId], Query(max_length=1000)], service: ServiceDep) -> Removed:
     """Remove documents by id."""
     index = await service.chat.index()

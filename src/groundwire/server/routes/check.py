@@ -15,7 +15,7 @@ from groundwire.reports.html import to_html
 from groundwire.reports.json import audit_json, claim_object, flag_object, to_json
 from groundwire.reports.schema import AuditOut, DetectionOut, EstimateOut, EstimatesOut, ReportOut, VerificationsOut
 from groundwire.requests import as_sources
-from groundwire.server.deps import ServiceDep, json_response, raw_json_response, require_kb, route
+from groundwire.server.deps import ServiceDep, json_response, raw_json_response, require_kb
 from groundwire.server.reports import REPORT_HEADER, html_response, store_report, wants_html
 from groundwire.server.schemas import (
     AuditRequestIn,
@@ -31,10 +31,9 @@ from groundwire.traces.steps import ParsedTrace, read_trace
 from groundwire.types import ClaimVerification, Estimate, HallucinationReport, Query, Source
 
 router = APIRouter(prefix="/v1")
-CHECK = ["check"]
 
 
-@route(router, "POST", "/check", ReportOut, 501, 502, tags=CHECK)
+@router.post("/check", response_model=ReportOut, tags=["check"])
 async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Response:
     """Verify every claim of an answer against its sources.
 
@@ -63,7 +62,7 @@ async def _checked(body: CheckRequest, service: Service, context: ContextKwargs)
     return await engine.fix(report, sources, **context) if body.fix else report
 
 
-@route(router, "POST", "/claims/verify", VerificationsOut, 501, 502, tags=CHECK)
+@router.post("/claims/verify", response_model=VerificationsOut, tags=["check"])
 async def verify_claims(body: VerifyRequest, service: ServiceDep) -> Response:
     """Verify claims against their evidence.
 
@@ -85,7 +84,7 @@ async def _verified(body: VerifyRequest, engine: Groundwire) -> list[ClaimVerifi
     return list(await asyncio.gather(*verdicts))
 
 
-@route(router, "POST", "/detect", DetectionOut, 501, 502, tags=CHECK)
+@router.post("/detect", response_model=DetectionOut, tags=["check"])
 async def detect(body: DetectRequest, request: Request, service: ServiceDep) -> Response:
     """Check a response against knowledge, conversation, time and logic.
 
@@ -98,7 +97,7 @@ async def detect(body: DetectRequest, request: Request, service: ServiceDep) -> 
     return json_response({"flagged": bool(flags), "flags": flags, "detectors_skipped": skipped})
 
 
-@route(router, "POST", "/traces/audit", AuditOut, 501, 502, tags=CHECK)
+@router.post("/traces/audit", response_model=AuditOut, tags=["check"])
 async def audit(body: AuditRequestIn, request: Request, service: ServiceDep) -> Response:
     """Verify the steps of a reasoning trace.
 
@@ -125,7 +124,7 @@ def _parse_trace(body: AuditRequestIn) -> tuple[ParsedTrace, tuple[Source, ...]]
     return trace, as_sources([*as_sources(trace.sources), *given])
 
 
-@route(router, "POST", "/estimate", EstimateOut, 502, tags=["estimate"])
+@router.post("/estimate", response_model=EstimateOut, tags=["estimate"])
 async def estimate(body: EstimateRequest, service: ServiceDep) -> Response:
     """Probability of a claim in its context.
 
@@ -133,18 +132,18 @@ async def estimate(body: EstimateRequest, service: ServiceDep) -> Response:
     backend `external`.
     """
     query = Query(body.claim, body.context, body.question)
-    (found,) = await _estimated([query], service, len(body.claim) + len(body.context) + len(body.question))
+    (found,) = await _estimated([query], service, body.size)
     return json_response(_estimate_object(found))
 
 
-@route(router, "POST", "/estimate/batch", EstimatesOut, 502, tags=["estimate"])
+@router.post("/estimate/batch", response_model=EstimatesOut, tags=["estimate"])
 async def estimate_batch(body: EstimatesRequest, service: ServiceDep) -> Response:
     """Probabilities of several claims in one context.
 
     One estimate per claim, in order; a failed one has an `error`.
     """
     queries = [Query(claim, body.context, body.question) for claim in body.claims]
-    found = await _estimated(queries, service, sum(map(len, (body.context, body.question, *body.claims))))
+    found = await _estimated(queries, service, body.size)
     return json_response({"estimates": [_estimate_object(one) for one in found]})
 
 
@@ -193,7 +192,7 @@ class ExtractedTexts(BaseModel):
     errors: list[FileError] = Field(description="Files that cannot be read, and why.")
 
 
-@route(router, "POST", "/sources", ExtractedTexts, tags=["sources"])
+@router.post("/sources", response_model=ExtractedTexts, tags=["sources"])
 async def texts_of(
     files: Annotated[list[UploadFile], File(description="One or more files.", max_length=_MAX_FILES)],
     service: ServiceDep,

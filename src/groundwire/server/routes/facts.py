@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from groundwire.memory.writer import Decision, fact_from_roles
 from groundwire.reports.schema import EntitiesOut, FactOut, FactsOut, KeptFactOut, KnowledgeOut, KnownOut, RejectedOut
 from groundwire.server.auth import Caller
-from groundwire.server.deps import ServiceDep, json_response, route
+from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.problems import Forbidden, NotFound
 from groundwire.server.schemas import FactRequest
 from groundwire.stores.facts import list_facts
@@ -28,7 +28,7 @@ _LATER = {"model": KeptFactOut, "description": "Stored, and verified later"}
 Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of results.")]
 
 
-@route(facts_router, "POST", "", KeptFactOut, 501, 502, status_code=201, responses={202: _LATER})
+@facts_router.post("", response_model=KeptFactOut, status_code=201, responses={202: _LATER})
 async def add(body: FactRequest, request: Request, service: ServiceDep) -> Response:
     """Store a fact that its evidence supports.
 
@@ -56,7 +56,7 @@ def _fact(body: FactRequest) -> Fact | str:
     return replace(made, many=body.many)
 
 
-@route(facts_router, "GET", "", FactsOut)
+@facts_router.get("", response_model=FactsOut)
 async def facts(
     service: ServiceDep,
     status: FactStatus | None = None,
@@ -76,7 +76,7 @@ async def facts(
     return json_response({"facts": [fact_object(fact) for fact in found]})
 
 
-@route(facts_router, "GET", "/rejected", RejectedOut)
+@facts_router.get("/rejected", response_model=RejectedOut)
 async def rejected(service: ServiceDep, limit: Limit = 100) -> Response:
     """List rejected facts, newest first.
 
@@ -86,7 +86,7 @@ async def rejected(service: ServiceDep, limit: Limit = 100) -> Response:
     return json_response({"rejected": [one.as_json() for one in found]})
 
 
-@route(facts_router, "GET", "/{fact_id}", FactOut, 404)
+@facts_router.get("/{fact_id}", response_model=FactOut)
 async def fact(fact_id: str, service: ServiceDep) -> Response:
     """One fact."""
     found = await asyncio.to_thread(lambda: service.knowledge.fact(fact_id))
@@ -95,13 +95,13 @@ async def fact(fact_id: str, service: ServiceDep) -> Response:
     return json_response(fact_object(found))
 
 
-@route(kb_router, "GET", "", KnowledgeOut)
+@kb_router.get("", response_model=KnowledgeOut)
 async def stats(service: ServiceDep) -> Response:
     """Size of the knowledge base."""
     return json_response(asdict(await asyncio.to_thread(service.knowledge.stats)))
 
 
-@route(kb_router, "GET", "/entities", EntitiesOut)
+@kb_router.get("/entities", response_model=EntitiesOut)
 async def entities(
     service: ServiceDep,
     q: Annotated[str, Query(min_length=1, max_length=300, description="A name, or something similar.")],
@@ -113,7 +113,7 @@ async def entities(
     return json_response({"entities": shown})
 
 
-@route(kb_router, "GET", "/entities/{entity_id:path}", KnownOut, 404)
+@kb_router.get("/entities/{entity_id:path}", response_model=KnownOut)
 async def entity(entity_id: str, service: ServiceDep, limit: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
     """An entity and the facts about it.
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from groundwire.reports.schema import HealthOut, ReadyOut, report_schema
-from groundwire.server.deps import ServiceDep, json_response, route
+from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.problems import Problem, problem_response
 from groundwire.server.service import OK
 from groundwire.version import __version__
@@ -18,13 +18,14 @@ router = APIRouter(tags=["operation"])
 
 
 @router.head("/healthz", include_in_schema=False)
-@router.get("/healthz", summary="Liveness", response_model=HealthOut)
+@router.get("/healthz", response_model=HealthOut)
 async def healthz() -> Response:
+    """Liveness."""
     return json_response({"status": "ok", "version": __version__})
 
 
 @router.head("/readyz", include_in_schema=False)
-@route(router, "GET", "/readyz", ReadyOut)
+@router.get("/readyz", response_model=ReadyOut)
 async def readyz(request: Request, service: ServiceDep) -> Response:
     """Readiness.
 
@@ -40,13 +41,16 @@ async def readyz(request: Request, service: ServiceDep) -> Response:
     return problem_response(request, Problem("unavailable", f"model: {model}; store: {store}", retry_after=1))
 
 
-@router.get("/schema", summary="JSON Schema of reports", response_model=dict[str, Any])
+@router.get("/schema", response_model=dict[str, Any])
 async def schema() -> Response:
-    """What `groundwire schema` prints."""
+    """JSON Schema of reports.
+
+    What `groundwire schema` prints.
+    """
     return json_response(report_schema())
 
 
-@route(router, "GET", "/metrics", response_class=PlainTextResponse)
+@router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(service: ServiceDep) -> Response:
     """Prometheus metrics.
 

@@ -17,7 +17,7 @@ from groundwire.proxy.evidence import from_chat
 from groundwire.reports.json import output_object
 from groundwire.reports.schema import ReportOut
 from groundwire.server.auth import Caller
-from groundwire.server.deps import ServiceDep, json_response, require_kb, route
+from groundwire.server.deps import ServiceDep, json_response, require_kb
 from groundwire.server.problems import NotFound
 from groundwire.server.reports import REPORT_HEADER, owner_of, store_report
 from groundwire.server.schemas import Text, WithAnswer, example
@@ -45,10 +45,6 @@ class OutputRequest(WithAnswer):
     question: Text = ""
     wait: Wait = 0.0
 
-    @property
-    def size(self) -> int:
-        return len(self.question) + super().size
-
 
 class OutputOut(BaseModel):
     """The state of a verification: `status` is `skipped` if the server was busy."""
@@ -65,7 +61,7 @@ class OutputOut(BaseModel):
 _PENDING = {"model": OutputOut, "description": "Verification is pending: poll the result"}
 
 
-@route(router, "POST", "/v1/outputs", OutputOut, responses={202: _PENDING})
+@router.post("/v1/outputs", response_model=OutputOut, responses={202: _PENDING})
 async def verify_output(body: OutputRequest, request: Request, service: ServiceDep) -> Response:
     """Verify an agent's answer before it is shown.
 
@@ -94,7 +90,7 @@ async def verify_output(body: OutputRequest, request: Request, service: ServiceD
     return _output_response(found, {REPORT_HEADER: report_id} if report_id else None)
 
 
-@route(router, "GET", "/v1/outputs/{output_id}", OutputOut, 404, responses={202: _PENDING})
+@router.get("/v1/outputs/{output_id}", response_model=OutputOut, responses={202: _PENDING})
 async def result(
     output_id: str,
     request: Request,
@@ -149,7 +145,7 @@ class GuardrailReply(BaseModel):
     stream_holdback_chars: list[int] | None = None
 
 
-@route(router, "POST", "/beta/litellm_basic_guardrail_api", GuardrailReply, 502)
+@router.post("/beta/litellm_basic_guardrail_api", response_model=GuardrailReply)
 async def litellm_guardrail(body: GuardrailRequest, request: Request, service: ServiceDep) -> Response:
     """Guardrail of LiteLLM's proxy.
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from groundwire.reports.feedback import add_feedback, claim_of_stored_report
 from groundwire.reports.json import feedback_object
 from groundwire.reports.schema import FeedbackOut, ReportList, StoredOut
-from groundwire.server.deps import ServiceDep, json_response, route
+from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.problems import NotFound
 from groundwire.server.reports import (
     HTML_RESPONSE,
@@ -57,7 +57,7 @@ class FeedbackRequest(BaseModel):
     note: str = Field(default="", max_length=2000)
 
 
-@route(router, "GET", "", ReportList)
+@router.get("", response_model=ReportList)
 async def reports(
     request: Request,
     service: ServiceDep,
@@ -80,7 +80,7 @@ async def reports(
     return json_response({"reports": [summary_object(s, service.config) for s in page], "next": rest})
 
 
-@route(router, "GET", "/{identity}", StoredOut, 404, responses={200: HTML_RESPONSE})
+@router.get("/{identity}", response_model=StoredOut, responses={200: HTML_RESPONSE})
 async def report(identity: Identity, request: Request, service: ServiceDep) -> Response:
     """One report.
 
@@ -96,7 +96,7 @@ async def report(identity: Identity, request: Request, service: ServiceDep) -> R
     return json_response(found)
 
 
-@route(router, "DELETE", "/{identity}", None, 404, status_code=204)
+@router.delete("/{identity}", status_code=204)
 async def delete(identity: Identity, request: Request, service: ServiceDep) -> Response:
     """Delete a report.
 
@@ -109,7 +109,7 @@ async def delete(identity: Identity, request: Request, service: ServiceDep) -> R
     return Response(status_code=204)
 
 
-@route(router, "POST", "/{identity}/share", ShareOut, 404, has_body=False, status_code=201)
+@router.post("/{identity}/share", response_model=ShareOut, status_code=201)
 async def share(identity: Identity, request: Request, service: ServiceDep) -> Response:
     """Share a report.
 
@@ -124,7 +124,7 @@ async def share(identity: Identity, request: Request, service: ServiceDep) -> Re
     return json_response({"token": token, "path": f"/r/{identity}#{token}"}, 201)
 
 
-@route(router, "DELETE", "/{identity}/share", None, 404, status_code=204)
+@router.delete("/{identity}/share", status_code=204)
 async def unshare(identity: Identity, request: Request, service: ServiceDep) -> Response:
     """Stop sharing a report.
 
@@ -135,7 +135,7 @@ async def unshare(identity: Identity, request: Request, service: ServiceDep) -> 
     return Response(status_code=204)
 
 
-@route(router, "POST", "/{identity}/feedback", FeedbackOut, 404)
+@router.post("/{identity}/feedback", response_model=FeedbackOut)
 async def feedback(identity: Identity, body: FeedbackRequest, request: Request, service: ServiceDep) -> Response:
     """Rate a verdict as right or wrong.
 
