@@ -167,6 +167,14 @@ def test_configured_cors_origins_are_accepted() -> None:
         ("cf-connecting-ip", ""),
         ("cf-ray", "1"),
         ("x-amzn-trace-id", "Root=1-2"),
+        ("cdn-loop", "cloudflare"),
+        ("client-ip", "203.0.113.5"),
+        ("wl-proxy-client-ip", "203.0.113.5"),
+        ("x-remote-addr", "203.0.113.5"),
+        ("x-arr-log-id", "1"),
+        ("x-varnish", "32770"),
+        ("proxy-connection", "keep-alive"),
+        ("x_forwarded_for", "203.0.113.5"),
     ],
 )
 def test_requests_through_a_proxy_are_rejected_without_keys(plain: Served, name: str, value: str) -> None:

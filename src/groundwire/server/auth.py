@@ -33,6 +33,10 @@ PUBLIC = "public"
 PROXY_HEADERS = (
     "forwarded", "x-forwarded", "via", "x-real-ip", "x-original-", "x-client-ip", "x-cluster-client-ip",
     "true-client-ip", "x-envoy-", "x-amzn-", "x-azure-", "cf-", "fastly-", "fly-", "tailscale-", "ngrok-",
+    "client-ip", "proxy-", "wl-proxy-", "x-proxy", "x-http-forwarded", "x-remote-", "x-originating-", "x-scheme",
+    "x-request-start", "max-forwards", "surrogate-capability", "front-end-https", "cdn-loop", "x-arr-", "x-nginx-",
+    "x-varnish", "x-haproxy-", "x-traefik-", "x-vercel-", "x-nf-", "x-appengine-", "x-goog-", "akamai-", "incap-",
+    "x-sucuri-", "x-ms-forwarded",
 )  # fmt: skip
 """Beginnings of headers by which a reverse proxy names itself or its client. One that adds none cannot be
 recognised."""
@@ -145,7 +149,7 @@ class AuthMiddleware(HttpMiddleware):
         client = scope.get("client")
         if client is not None and not is_loopback(client[0]):
             return Problem("forbidden", "without API keys only local requests are accepted", "set server.auth: always")
-        through = next((name for name in headers if name.startswith(PROXY_HEADERS)), None)
+        through = next((name for name in headers if name.replace("_", "-").startswith(PROXY_HEADERS)), None)
         if through is not None:
             detail = f"without API keys no request through a proxy is accepted, and this one has {through}"
             return Problem("forbidden", detail, "set server.auth: always")

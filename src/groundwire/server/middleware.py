@@ -349,6 +349,7 @@ class _DisconnectListener:
 
 MIN_BYTES_PER_SECOND = 64_000  # slowest accepted transfer: this many received bytes extend the deadline by a second
 _MAX_FULL_SIZE_BODIES = 16  # bodies of the largest size that may be in memory at once
+MAX_VALUES = 200_000  # entries of all lists and objects of a body together: each may become an error of its own
 _CONTENT_TYPES = re.compile(r"application/(?:[\w.-]+\+)?json|application/x-ndjson|multipart/form-data")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BUSY = Problem("unavailable", "too many large bodies at once", retry_after=1, headers=_CLOSE)
@@ -454,14 +455,35 @@ def _find_problem(body: bytes, headers: Headers) -> Problem | None:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
         return Problem("malformed", f"the body is not UTF-8 (byte {error.start})")
-    if _ESCAPED_SURROGATE.search(body):
-        try:
-            json.dumps(json.loads(body), ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            return Problem("malformed", "the body contains half a surrogate pair")
-        except (ValueError, RecursionError):
-            return None  # invalid JSON is reported by the route that parses it
+    escaped = _ESCAPED_SURROGATE.search(body)
+    long = sum(map(body.count, (b",", b"[", b"{"))) > MAX_VALUES  # at least as many as there are entries
+    if not escaped and not long:
+        return None
+    try:
+        value = json.loads(body)
+        if long and _has_more_values(value, MAX_VALUES):
+            return Problem("too-large", f"the lists and objects of a body may have at most {MAX_VALUES:,} entries")
+        if escaped:
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return Problem("malformed", "the body contains half a surrogate pair")
+    except (ValueError, RecursionError):
+        return None  # invalid JSON is reported by the route that parses it
     return None
+
+
+def _has_more_values(value: object, limit: int) -> bool:
+    """True if the lists and objects in parsed JSON have more than `limit` entries together."""
+    containers, count = [value], 0
+    while containers and count <= limit:
+        match containers.pop():
+            case dict() as fields:
+                count += len(fields)
+                containers.extend(fields.values())
+            case list() as items:
+                count += len(items)
+                containers.extend(items)
+    return count > limit
 
 
 # ---- the stack

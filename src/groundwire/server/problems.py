@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -20,6 +21,7 @@ from groundwire.errors import FactNotGrounded, GroundwireError, InputError, Stor
 
 MEDIA_TYPE = "application/problem+json"
 _MAX_FIELD_ERRORS = 20
+_MAX_READ_ERRORS = 1000  # a body of numbers where texts belong has an error for each of them
 """Field errors listed in one response; a wrong type in a long list would repeat itself a thousand times."""
 _STORE_RETRY_SECONDS = 5.0
 _MESSAGES = {"extra_forbidden": "unknown field", "model_attributes_type": "must be a JSON object"}
@@ -205,7 +207,7 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     if any(one["type"] == "json_invalid" for one in found):
         reason = str(found[0].get("ctx", {}).get("error", "")) or "syntax error"
         return problem_response(request, Problem("malformed", f"the body is not JSON: {reason}"))
-    places = [(_pointer(one["loc"], error.body), _message(one)) for one in found]
+    places = [(_pointer(one["loc"], error.body), _message(one)) for one in found[:_MAX_READ_ERRORS]]
     errors = tuple(_deepest(places)[:_MAX_FIELD_ERRORS])
     where, what = errors[0]
     return problem_response(request, Problem("unusable", f"{where}: {what}" if where else what, errors=errors))
@@ -264,5 +266,5 @@ def _child(here: object, part: int | str) -> object:
 def _deepest(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of the errors of a union, keep those of the branch that matched furthest into the value."""
     found = dict(reversed(errors))
-    within = [where for where in found if any(other.startswith(f"{where}/") for other in found)]
-    return [(where, what) for where, what in reversed(found.items()) if where not in within or not where]
+    outer = {where[: slash.start()] for where in found for slash in re.finditer("/", where)}
+    return [(where, what) for where, what in reversed(found.items()) if where not in outer or not where]

@@ -54,16 +54,16 @@ class MessageIn(BaseModel):
     text: Text | None = None
 
 
-SourceTexts = dict[str, Text] | list[Text | PassageIn]
-
-
-ShortHistory = Annotated[list[MessageIn | Text], Field(max_length=1000, description="The conversation so far.")]
+# `fail_fast`: only the first invalid item of a long list is reported, since each error takes over a kilobyte.
+SourceTexts = dict[str, Text] | Annotated[list[Text | PassageIn], Field(fail_fast=True)]
+History = Annotated[list[MessageIn | Text], Field(fail_fast=True)]
+ShortHistory = Annotated[History, Field(max_length=1000, description="The conversation so far.")]
 
 
 class WithHistory(RequestBase):
     """A request with a conversation."""
 
-    history: list[MessageIn | Text] = Field(default_factory=list, description="The conversation so far.")
+    history: History = Field(default_factory=list, description="The conversation so far.")
 
     @property
     def turns(self) -> list[dict[str, Any] | str]:
@@ -167,7 +167,7 @@ class TraceStepIn(RequestBase):
 
     claim: Text
     id: Identity | None = None
-    cites: list[Identity] = Field(default_factory=list)
+    cites: Annotated[list[Identity], Field(fail_fast=True)] = Field(default_factory=list)
     confidence: Probability | None = None
 
 
@@ -184,7 +184,7 @@ class AuditRequestIn(WithSources):
         answer="Yes.",
     )
 
-    steps: Annotated[list[TraceStepIn | Text], Field(min_length=1)] | None = None
+    steps: Annotated[list[TraceStepIn | Text], Field(min_length=1, fail_fast=True)] | None = None
     trace: Text | None = Field(default=None, description="Any format that `groundwire audit` reads.")
     question: Text = ""
     answer: Text = ""
@@ -236,7 +236,7 @@ class EstimatesRequest(RequestBase):
 
     model_config = example(claims=["Acme has 40 employees.", "Acme is in Rome."], context=_SOURCES["S0"])
 
-    claims: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
+    claims: Annotated[list[Text], Field(min_length=1, max_length=100_000, fail_fast=True)]
     context: Text = ""
     question: Text = ""
 

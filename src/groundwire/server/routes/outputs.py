@@ -124,8 +124,8 @@ class GuardrailRequest(BaseModel):
 
     input_type: Literal["request", "response"]
     litellm_call_id: str | None = Field(default=None, max_length=500)
-    texts: list[Text] | None = None
-    structured_messages: list[dict[str, Any]] | None = None
+    texts: Annotated[list[Text], Field(fail_fast=True)] | None = None
+    structured_messages: Annotated[list[dict[str, Any]], Field(fail_fast=True)] | None = None
     request_data: dict[str, Any] = Field(default_factory=dict)
     additional_provider_specific_params: dict[str, Any] | None = Field(
         default=None, description="`mode`, `block_on` and `on_unchecked` of the guardrail."
