@@ -458,7 +458,7 @@ def reason_for(gap_type: GapType, claim: Claim, p1: Estimate, evidence: Sequence
 
 
 def _explains(reason: str, claim: str, evidence: Sequence[EvidenceRef]) -> bool:
-    """False for a reason that is empty, repeats the claim or a value of it, denies the verdict or names a cut-off value."""
+    """False for a reason that is empty, repeats the claim or a value of it, denies the verdict or names a cut value."""
     if reason.startswith(QUOTES):
         return True  # the sentence that decides may well share most of its words with the claim
     if not reason or (_AFFIRMS.search(reason) and not _DENIES.search(reason)):
