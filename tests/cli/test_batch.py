@@ -182,6 +182,13 @@ def test_workers_give_the_same_output(tmp_path: Path) -> None:
     assert one.read_bytes() == two.read_bytes()
 
 
+def test_a_csv_file_is_not_filled_with_json_lines(tmp_path: Path) -> None:
+    rows, out = write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.csv"
+    with pytest.raises(InputError, match=r"--table .*out\.csv writes CSV"):
+        go(rows, out)
+    assert not out.exists()
+
+
 def test_input_and_output_must_differ(tmp_path: Path) -> None:
     rows = write(tmp_path / "in.jsonl", GOOD)
     with pytest.raises(InputError, match="same file"):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from groundwire.proxy.modes import add_remarks, cut_before, first_contradiction
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, EvidenceRef, HallucinationReport, Source
 from groundwire.verdicts.judge import ClaimScores, Profile, judge
@@ -35,3 +39,17 @@ def test_a_remark_stands_behind_its_sentence_and_is_a_sentence() -> None:
         "The tower is tall. The tower is red [S0]. "
         "[This contradicts known information: the sources say blue.] It is old."
     )
+
+
+@pytest.mark.parametrize(
+    ("p_no", "reason", "remark"),
+    [
+        (0.97, "the source says “The tower is blue.”", "known information: the source says “The tower is blue.”]"),
+        (0.0, "not in the sources: “red”", "no supporting evidence: the sources do not say “red”.]"),
+        (0.0, "supported except for “red”", "no supporting evidence: the sources do not say “red”.]"),
+    ],
+)
+def test_a_remark_has_one_colon_and_one_full_stop_and_does_not_contradict_itself(
+    p_no: float, reason: str, remark: str
+) -> None:
+    assert f"{remark} It is old." in add_remarks(report(replace(verdict(0.01, p_no), reason=reason)))

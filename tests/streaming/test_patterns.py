@@ -124,3 +124,12 @@ def test_the_page_shows_the_table() -> None:
         mark = "¹" if pattern.needs_sources else ""
         row = f"| `{pattern.name}`{mark} | {pattern.risk.value} | {pattern.catches} | {pattern.misses} |"
         assert row in page
+
+
+@pytest.mark.parametrize(
+    ("cited", "named"),
+    [("Nilsen et al. (2019)", "Nilsen et al. (2019)"), ("(Nilsen et al., 2019)", "Nilsen et al., 2019")],
+)
+def test_an_invented_reference_is_named_with_its_brackets_in_pairs(cited: str, named: str) -> None:
+    (found,) = (one for one in warned(f"It is deep, {cited} say.") if one.pattern == "invented_citation")
+    assert found.note == f"no source mentions {named}"

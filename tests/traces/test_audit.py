@@ -485,3 +485,14 @@ async def test_a_step_that_names_the_answer_in_another_role_does_not_state_it() 
     steps = ["Thomas Telford designed the bridge.", "Amos Pratt collected the tolls on the bridge."]
     found = await audit_trace(faked(FakeVerifier()), steps, "Who designed the bridge?", answer="Amos Pratt")
     assert not found.post_hoc.reason.endswith(" says so")
+
+
+async def test_a_step_that_contradicts_another_is_found_behind_lead_ins(engine: Groundwire) -> None:
+    found = await audit_trace(engine, ["First, the shop is open on Monday.", "So the shop is closed on Monday."])
+    assert [step.contradicts for step in found.steps] == [(), ("step1",)]
+
+
+async def test_without_a_question_the_last_step_with_the_answers_number_states_it(engine: Groundwire) -> None:
+    steps = ["Given: 12 boxes with 6 eggs each.", "So there are 72 eggs.", "If 5 are broken, 67 are left."]
+    found = await audit_trace(engine, steps, answer="67")
+    assert (found.post_hoc.outcome, found.post_hoc.reason) == (Derived.YES, "step3 says so")

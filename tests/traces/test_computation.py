@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.growth import assert_linear
 
-from groundwire.traces.computation import check_calendar, computed, derivable, is_given, without_lead_in
+from groundwire.traces.computation import (
+    check_arithmetic,
+    check_calendar,
+    computed,
+    derivable,
+    is_given,
+    without_lead_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +86,29 @@ def test_what_is_given_is_told_by_its_lead_in() -> None:
 @pytest.mark.parametrize("piece", ["9", "(", "x+", "x + ", "9,999"])
 def test_long_expressions_are_read_in_linear_time(piece: str) -> None:
     assert_linear(lambda text: computed([], [text]), lambda length: (piece * length)[:length], 2000)
+
+
+@pytest.mark.parametrize(
+    ("before", "right", "wrong"),
+    [
+        ("A train leaves at 14:35 and travels 2 h 40 min.", "It arrives at 17:15.", "It arrives at 15:15."),
+        ("The meeting is on 27 February 2023.", "Three days later is 2 March.", "Three days later is 1 March."),
+        ("The alarm rang at 6:50.", "25 minutes later it was 7:15.", "25 minutes later it was 7:05."),
+    ],
+)
+def test_short_hours_and_later_are_computed_from_the_step_before(before: str, right: str, wrong: str) -> None:
+    assert [found.holds for found in check_calendar(right, [before])] == [True]
+    assert [found.holds for found in check_calendar(wrong, [before])] == [False]
+
+
+@pytest.mark.parametrize(
+    ("steps", "wrong"),
+    [
+        (["5 m = 500 cm", "3 m = 300 cm"], "3 m = 30 cm"),
+        (["30 °C is 86 °F.", "20 °C is 68 °F."], "40 °C is 100 °F."),
+        (["2 h = 120 min", "4 h = 240 min"], "4 h = 200 min"),
+    ],
+)
+def test_a_unit_of_one_letter_is_converted_and_is_no_variable(steps: list[str], wrong: str) -> None:
+    assert computed([], steps) == [None, None]
+    assert [found.holds for step in [*steps, wrong] for found in check_arithmetic(step)] == [True, True, False]

@@ -32,7 +32,7 @@ def test_a_reason_that_denies_the_verdict_or_says_nothing_is_replaced(gap: GapTy
 
 @pytest.mark.parametrize(
     "given",
-    ["evidence says 330 metres", "no source supports the date", "it opens at 17:00 only", "evidence says 5 March 2019"],
+    ["evidence says 320 metres", "no source supports the date", "it opens at 17:00 only", "evidence says 5 March 2019"],
 )
 def test_a_reason_that_explains_something_stands_alone(given: str) -> None:
     assert reason(GapType.UNSUPPORTED, given) == given
@@ -83,3 +83,8 @@ def test_a_claim_of_which_little_is_left_is_not_called_supported() -> None:
 
 def test_a_value_cut_out_of_a_longer_one_is_not_named() -> None:
     assert reason(GapType.CONTRADICTED, "the sources say 33 here") == "the sources say otherwise"
+
+
+def test_a_value_that_the_claim_itself_names_is_not_given_as_what_the_evidence_says_instead() -> None:
+    assert reason(GapType.CONTRADICTED, "evidence says 330 metres") == "the sources say otherwise"
+    assert reason(GapType.CONTRADICTED, "evidence says 33 metres") == "evidence says 33 metres"

@@ -324,6 +324,8 @@ def _validate(args: BatchArgs) -> None:
         raise InputError("input and output are the same file", hint="choose another -o")
     if args.out.is_dir() or not args.out.parent.is_dir():
         raise InputError(f"cannot write {args.out}", hint="-o must be a file in an existing folder")
+    if args.out.suffix.casefold() == ".csv":
+        raise InputError("-o writes JSON lines or Parquet, not CSV", hint=f"--table {args.out} writes CSV")
     taken = {args.rows.resolve(), args.out.resolve()}
     clash = next((path for path in args.gate.files if path.resolve() in taken), None)
     if clash is not None:

@@ -6,6 +6,7 @@ A streamed answer is split into parts with their texts, and re-encoded only wher
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -125,7 +126,12 @@ def _remark(flag: Flag) -> str:
     """A sentence that the reader of the answer understands."""
     kind, reason = flag.type.description, shorten(flag.evidence, _MAX_LINE).rstrip(".")
     reason = reason.replace("evidence says", "the sources say", 1)
-    return f"{kind}: {reason}." if reason else f"{kind}."
+    # Behind "This claim has no supporting evidence:" these two would read as a list and as a contradiction.
+    reason = re.sub(r"^(?:not in the sources:|supported except for) (?=“)", "the sources do not say ", reason)
+    if not reason:
+        return f"{kind}."
+    ended = re.search(r"[.!?…]”$", reason)  # a quoted sentence brings its own full stop
+    return f"{kind}: {reason}" if ended else f"{kind}: {reason}."
 
 
 # Streamed answers.

@@ -469,7 +469,8 @@ def citations(seen: SentenceFeatures) -> Iterator[PatternHit]:
         if authors[0].lower() in _NO_AUTHORS or alone:
             continue  # "May (2021)", "Avatar (2009)": a date, or a work with its year
         if not all(map(seen.known.has_word, authors)) or int(year[:4]) not in seen.known.years:
-            note = f"no source mentions {match[0].strip('()')}"
+            named = match[0].strip("()") if match[0].startswith("(") else match[0]
+            note = f"no source mentions {named}"
             confidence = 0.85 if seen.known.has_sources else 0.5
             yield _recorded(seen, PatternHit(*match.span(), note, confidence, match[0].casefold()))
 

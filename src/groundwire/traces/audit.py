@@ -269,6 +269,8 @@ def _is_about(step: Step, given: PostHocInput) -> bool:
         return True
     firm = counted_out or _FIRM.search(step.text) is not None
     dated = {w.norm for day in answered.days for w in words(answered.text[day.start : day.end])}
+    if not asked and any(same_value(n, other) for n in answered.values for other in core(step.text).values):
+        return True
     return bool(spoken & (asked | (answered.words - dated))) or (firm and bool(answered.values))
 
 

@@ -37,7 +37,8 @@ _OPERATORS = {
     "divided by": "/", **dict.fromkeys("/÷", "/"),
 }  # fmt: skip
 _OPERATION = re.compile(r"\s+(plus|minus|times|multiplied by|divided by)\s+", re.IGNORECASE)
-_MEASURED = frozenset(("s", "m", "g", "l", "m2", "B"))
+_SHORT_HOURS = re.compile(r"(?<=\d)\s?h\b")  # "2 h 40 min"
+_MEASURED = frozenset(("s", "m", "g", "l", "m2", "B", "K"))
 """Base units of quantities that have several units."""
 
 
@@ -98,6 +99,7 @@ def _calculation(
 
 def _conversions(text: str) -> Iterator[DerivedResult]:
     """Unit conversions such as "1.5 hours are 90 minutes"."""
+    text = _SHORT_HOURS.sub(" hours", text)
     copula = _COPULA.search(text)
     if copula is None or negated(words(text)) or _OPERATES.search(text[: copula.start()]):
         return  # "120 km - 80 km = 40 km" does not convert anything
@@ -221,6 +223,8 @@ _WORDS_TO_SIGNS = (
     (re.compile(r"\b([b-hj-zB-HJ-Z])\s+(?:is|equals|is equal to)\s+(?=[-\d(]|[b-hj-zB-HJ-Z]\b)"), r"\1 = "),
     (re.compile(r"(?<=[\w)])\s+(?:equals|is equal to)\s+(?=[-\d(]|[A-Za-z]\b)"), " = "),
 )  # fmt: skip
+# "5 m = 500 cm" and "30 °C is 86 °F" convert units; they say nothing about variables called m and C.
+_ONE_LETTER_UNIT = re.compile(r"(?<=\d)\s?°\s?[A-Z]\b|(?<=\d)\s[mglhstCFKVAWJNL]\b(?=\s*(?:=|is\b|are\b|equals\b))")
 _TO_PYTHON = str.maketrans(
     {"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "$": None, "€": None, "£": None, ",": None}
 )
@@ -252,6 +256,7 @@ class Algebra:
         ['Y = 8, not 9']
         """
         changes = bool(_REBINDS.search(text))
+        text = _ONE_LETTER_UNIT.sub("", text)
         for pattern, sign in _WORDS_TO_SIGNS:
             text = pattern.sub(sign, text)
         for match in _EQUATION.finditer(text):
@@ -344,6 +349,7 @@ def _equal(one: float, two: float, written: str) -> bool:
 _DAY_SECONDS = 86_400
 _HALF_DAY = 720  # minutes
 _PLAIN_YEAR = 2023  # of dates without a year; not a leap year
+_LATER = re.compile(r"\b(?:later|earlier|(?:after|before) (?:that|this|it))\b", re.IGNORECASE)
 _LOOK_BACK = 6  # steps before a step that may give the parts of its date or time
 
 
@@ -374,6 +380,7 @@ def check_calendar(text: str, before: Sequence[str] = ()) -> Iterator[DerivedRes
 
 def _durations(text: str, *, days: bool) -> list[Number]:
     """The durations of a text, of whole days or shorter; "1 hour and 45 minutes" is one."""
+    text = _SHORT_HOURS.sub(" hours", text)
     found: list[Number] = []
     for number in numbers(text):
         if number.unit != "s" or (number.value % _DAY_SECONDS == 0) is not days or number.edge:
@@ -401,6 +408,8 @@ def _clock(text: str, before: Sequence[str]) -> Iterator[DerivedResult]:
         times, spans, signs = [*given.values(), *times], [*lengths.values()], (1, -1)
         if restated:
             return
+    elif len(times) == 1 and _LATER.search(text):  # "40 minutes later it is 15:15", after a step with a time
+        times = [*next(filter(None, map(_times, reversed(before))), ()), *times]
     if len(times) != 2 or len(spans) != 1:
         return
     begin, end = times[0].value, times[1].value
@@ -433,6 +442,8 @@ def _days(text: str, before: Sequence[str]) -> Iterator[DerivedResult]:
             return
         lengths = {d.value: d for d in _durations(earlier, days=True)}
         exact, spans, signs = [*given.values(), *exact], [*lengths.values()], (1, -1)
+    elif len(exact) == 1 and _LATER.search(text):  # "Two days later is 1 March", after a step with a date
+        exact = [*next(filter(None, map(_exact, reversed(before))), ()), *exact]
     if len(exact) != 2 or len(spans) != 1 or _NOT_DAYS.search(text):
         return
     year = exact[0].year or exact[1].year or _PLAIN_YEAR

@@ -66,7 +66,8 @@ class StepTerms:
     changes: bool = False
 
 
-def step_terms(text: str) -> StepTerms:
+def step_terms(step: str) -> StepTerms:
+    text = without_lead_in(step)  # "First" and "Given" are not about anything
     found, values = words(text), numbers(text)
     ends = {word.end + 1: word for word in found if not word.is_stop}
     labels = {  # offsets of words and numbers that form a name: "Item 5", "room 12"
@@ -89,9 +90,9 @@ def step_terms(text: str) -> StepTerms:
         frozenset(n.value for n in values),
         content[0] if content else "",
         negated(found),
-        bool(_REFERS_BACK.match(text)),
-        bool(_STATES_CHANGE.search(without_lead_in(text))),
-        bool(_CHANGES.search(text)),
+        bool(_REFERS_BACK.match(step)),
+        bool(_STATES_CHANGE.search(text)),
+        bool(_CHANGES.search(step)),
     )
 
 

@@ -438,14 +438,15 @@ def reason_for(gap_type: GapType, claim: Claim, p1: Estimate, evidence: Sequence
 
 
 def _explains(reason: str, claim: str, evidence: Sequence[EvidenceRef]) -> bool:
-    """False for a reason that is empty, repeats the claim, denies the verdict or names a cut-off value."""
+    """False for a reason that is empty, repeats the claim or a value of it, denies the verdict or names a cut value."""
     if reason.startswith(QUOTES):
         return True  # the sentence that decides may well share most of its words with the claim
     if not reason or (_AFFIRMS.search(reason) and not _DENIES.search(reason)):
         return False
     named = _NAMED.search(reason)
     if named:
-        return not _is_fragment(named[1], [ref.text for ref in evidence])
+        value = named[1]
+        return not (_whole_value(value).search(claim) or _is_fragment(value, [ref.text for ref in evidence]))
     return word_share(claim, reason) < _WHOLE
 
 
@@ -455,11 +456,16 @@ def _is_fragment(value: str, texts: Sequence[str]) -> bool:
     >>> _is_fragment("00", ["open until 17:00"]), _is_fragment("330 m", ["It is 330 m tall."])
     (True, False)
     """
-    whole = re.compile(rf"(?<![\w.,:]){re.escape(value)}(?!\w|[.,:]\d)", re.I)
+    whole = _whole_value(value)
     if any(whole.search(text) for text in texts):
         return False
     # A value that stands nowhere was converted from another unit or date, unless it is bare digits.
     return value.isdigit() or any(value.casefold() in text.casefold() for text in texts)
+
+
+def _whole_value(value: str) -> re.Pattern[str]:
+    """Matches the value where it is not part of a longer one."""
+    return re.compile(rf"(?<![\w.,:]){re.escape(value)}(?!\w|[.,:]\d)", re.I)
 
 
 def _unsupported_part(claim: str, spans: Sequence[Span], evidence: Sequence[EvidenceRef]) -> str:
