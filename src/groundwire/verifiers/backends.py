@@ -21,6 +21,7 @@ from groundwire.version import __version__
 
 if TYPE_CHECKING:
     from groundwire.stores.cache import CacheProtocol
+    from groundwire.verifiers.shared import LLMVerifier
 
 
 def choose(backend: BackendConfig, operation: Operation, name: BackendName | None = None) -> BackendName:
@@ -194,14 +195,6 @@ class LocalModel(Verifier, Protocol):
     def threshold_bits(self, profile: str = "default") -> float: ...
 
     def risk_threshold(self) -> float: ...
-
-
-class LLMVerifier(Verifier, Protocol):
-    """A verifier that asks a language model."""
-
-    identity: str
-
-    async def aclose(self) -> None: ...
 
 
 def _local(_: Config) -> BackendSpec:
