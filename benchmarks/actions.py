@@ -1,7 +1,7 @@
 """`make bench-actions`: how often statements of agents about their own actions are judged rightly.
 
-The traces are written by hand. The rules were developed with `open`, `held`, `fresh` and `dev`; `blind` was written
-without sight of the rules and measured after them.
+The traces are written by hand. The rules were developed with `open`, `held`, `fresh` and `dev`; `blind` and `held_out`
+were written without sight of the rules and measured after them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.bench.measures import Figure, show
 from groundwire.cli.console import open_console
 
-SETS = ("open", "held", "fresh", "dev", "blind")
+SETS = ("open", "held", "fresh", "dev", "blind", "held_out")
 MAX_ALARMS = "≤ 5 %"
 MIN_CAUGHT = "≥ 85 %"
 

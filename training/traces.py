@@ -2,8 +2,8 @@
 
 python -m training.traces   # writes the pool grounded.traces, prints its labels and word overlap
 
-Traces: `traces/*.txt`, and the sets of `benchmarks/` that the rules for actions were developed with. `actions_blind.txt`
-and `actions_held_out.txt` are never trained on.
+Traces: `traces/*.txt`, and the sets of `benchmarks/` that the rules for actions were developed with. Its sets `blind`
+and `held_out` are never trained on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from training.grounded import TOKEN_LIMIT
 from training.pairs import CONTRADICTION, ENTAILMENT, NEUTRAL, Pair, save
 from training.pools_short import describe
 
-from groundwire.actions.ledger_text import ledger_window
+from training.ledger_text import ledger_window
 from groundwire.types import CallRecord
 
 TRACES = Path(__file__).resolve().parent / "traces"

@@ -32,7 +32,7 @@ _TIMESTAMP = re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _LedgerLine:
     """A line of the written-out ledger. `call` is its number; the name of a call is its first line."""
 
     call: int
@@ -42,7 +42,7 @@ class _Line:
 
 
 def ledger_window(calls: Sequence[CallRecord], statement: str) -> str:
-    """All calls by name, with as many lines of their arguments and results as fit, the closest to the statement first."""
+    """All calls by name, with as many lines of arguments and results as fit, the closest to the statement first."""
     lines = [line for number, call in enumerate(calls) for line in _lines(number, call)]
     wanted = {term for term in terms(statement) if not is_stop(term)}
     scores = [line.weight + len(wanted.intersection(terms(line.text))) for line in lines]
@@ -56,7 +56,7 @@ def ledger_window(calls: Sequence[CallRecord], statement: str) -> str:
     return " ".join(_joined(lines, kept))
 
 
-def _joined(lines: Sequence[_Line], kept: set[int]) -> Iterator[str]:
+def _joined(lines: Sequence[_LedgerLine], kept: set[int]) -> Iterator[str]:
     last = -1
     for place in sorted(kept):
         if last >= 0 and lines[place].call != lines[last].call:
@@ -72,17 +72,17 @@ _NAME, _ENDS = 2.0, 0.6
 arguments, and the first and the last of its result, say what was done and how it ended."""
 
 
-def _lines(number: int, call: CallRecord) -> Iterator[_Line]:
+def _lines(number: int, call: CallRecord) -> Iterator[_LedgerLine]:
     name = " ".join(re.split(r"[_.]+", _CAMEL.sub(" ", call.name)))
     given = list(_cut(_plain(call.arguments)))
-    yield _Line(number, f"{name}:", _NAME)
+    yield _LedgerLine(number, f"{name}:", _NAME)
     for place, text in enumerate(given):
-        yield _Line(number, text, 0.0 if place else _ENDS)
+        yield _LedgerLine(number, text, 0.0 if place else _ENDS)
     result = list(_cut(_plain(call.result) or "no message"))
     mark = "→ error:" if call.failed else "→"
     for place, text in enumerate(result):
         ends = place in (0, len(result) - 1)
-        yield _Line(number, text if place else f"{mark} {text}", _ENDS if ends else 0.0)
+        yield _LedgerLine(number, text if place else f"{mark} {text}", _ENDS if ends else 0.0)
 
 
 def _plain(text: str) -> str:
@@ -101,7 +101,11 @@ def _spoken(match: re.Match[str]) -> str:
         moment = datetime.fromisoformat(match[0])
     except ValueError:
         return match[0]
-    return f"{moment:%a} {moment.day} {moment:%b %Y %H:%M}" if len(match[0]) > 10 else f"{moment:%a} {moment.day} {moment:%b %Y}"
+    return (
+        f"{moment:%a} {moment.day} {moment:%b %Y %H:%M}"
+        if len(match[0]) > 10
+        else f"{moment:%a} {moment.day} {moment:%b %Y}"
+    )
 
 
 def _pairs(key: str, value: object) -> Iterator[str]:
