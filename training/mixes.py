@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 GROUNDED: dict[str, float] = {
-    "grounded.cards": 40,  # most of them are drawn with their twin
-    "grounded.made": 12,
+    "grounded.cards": 46,  # most of them are drawn with their twin
+    "grounded.made": 9,
     "grounded.verbatim": 3,
-    "grounded.exchanged": 10,
-    "grounded.traces": 14,  # statements of agents over the ledger of their calls
-    "grounded.card_answers": 4,
-    "grounded.answers": 8,
-    "grounded.ragtruth": 14,
+    "grounded.exchanged": 4,
+    "grounded.edited": 20,
+    "grounded.traces": 5,  # statements of agents over the ledger of their calls
+    "grounded.card_answers": 8,
+    "grounded.answers": 10,
+    "grounded.ragtruth": 16,
     "grounded.silver": 10,
     "grounded.tabfact": 3,
     "grounded.infotabs": 2,
@@ -58,4 +59,4 @@ def shares(short: float, grounded: float) -> dict[str, float]:
     return {name: weight * scale for pools, scale in scaled for name, weight in pools.items()}
 
 
-MIXES = {"short": SHORT, "mixed": shares(0.6, 0.4), "grounded": shares(0.25, 0.75)}
+MIXES = {"short": SHORT, "mixed": shares(0.6, 0.4), "grounded": shares(0.2, 0.8)}

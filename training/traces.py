@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from training.grounded import TOKEN_LIMIT
+from training.ledger_text import ledger_window
 from training.pairs import CONTRADICTION, ENTAILMENT, NEUTRAL, Pair, save
 from training.pools_short import describe
 
-from training.ledger_text import ledger_window
 from groundwire.types import CallRecord
 
 TRACES = Path(__file__).resolve().parent / "traces"

@@ -74,7 +74,7 @@ class Pools:
         return self.twins[chosen].get(twins_of(item), [item])
 
     def batches(self, count: int = 96) -> list[list[TokenPair]]:
-        """Some batches of similar length, in random order. With 24 instead of 96, a sixth of every batch was padding."""
+        """Batches of similar length, in random order. Of 24 at a time instead of 96, a sixth was padding."""
         drawn = sorted((self.draw() for _ in range(LONGEST_BATCH * count)), key=longest)
         cut: list[list[TokenPair]] = [[]]
         for items in drawn:

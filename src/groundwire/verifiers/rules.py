@@ -73,7 +73,28 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-RULES = (Rule("logic", _logic, 0.99, 461, frozenset({"en"})), Rule("verbatim", _verbatim, 0.96, 160, frozenset({"en"})))
+_STATES_DAYS = re.compile(
+    r"\b(?:daily|every day|(?:mon|tues|wednes|thurs|fri|satur|sun|week)(?:days?|ends?)?)\b", re.IGNORECASE
+)
+
+
+def _hours(query: Query) -> RuleResult | None:
+    if not (_STATES_DAYS.search(query.claim) and _STATES_DAYS.search(query.context)):
+        return None
+    # Imported here: few claims state the hours of a week.
+    from groundwire.verifiers.schedule import states_hours
+
+    stated = (piece.text for piece in pieces(query.context) if _STATES_DAYS.search(piece.text))
+    if states_hours(query.claim, query.context, stated):
+        return RuleResult("supported", "the hours are those of the source, day by day")
+    return None
+
+
+RULES = (
+    Rule("logic", _logic, 0.99, 461, frozenset({"en"})),
+    Rule("verbatim", _verbatim, 0.96, 160, frozenset({"en"})),
+    Rule("hours", _hours, 0.97, 366, frozenset({"en"})),
+)
 """In the order of their priority: the first that speaks decides."""
 
 
