@@ -21,8 +21,10 @@ NARROW_WORDS = 28
 """Longest narrow window in words: one or two sentences. Halfway through its training the network had AUROC .73 on
 224 calibration claims with windows of 24 words, .68 with 44 and .65 with 80."""
 
-WIDE_WORDS = 72
-"""Longest wide window in words, for claims that draw on several places: about 125 tokens with the claim."""
+WIDE_WORDS = 110
+"""Longest wide window in words, for claims that draw on several places: as much as the network takes with a claim of
+40 words. With 72 words its reading of 540 sentences of RAGTruth and silver answers has AUROC .843 and .739, with 110
+.856 and .777; on 420 claims of cards both have .794."""
 
 MAX_NARROW = 2
 """How many narrow windows a claim is read with at most, beside the wide one. On the same claims a third and fourth
