@@ -46,11 +46,7 @@ _READING_COMMAND = pattern("reading_command")
 _ERROR_START = pattern("error_start")
 ERROR_LINE = pattern("error_line")
 _BAD_STATUS = pattern("bad_status")
-BAD_STATE = pattern("bad_state")
 FAILED_RUN = pattern("failed_run", re.RegexFlag(0))
-_FINE = re.compile(
-    r"ok|success|succeeded|done|true|updated|accepted|created|sent|complete[d]?|none|null|confirmed|active"
-)
 
 
 @dataclass(frozen=True)
@@ -100,16 +96,6 @@ class LedgerCall:
     def counts(self) -> frozenset[float]:
         """The lengths of lists and the sums of their columns, the number of lines and of files."""
         return frozenset(_counted(self))
-
-    @cached_property
-    def denied(self) -> dict[str, tuple[str, str]]:
-        """Arguments that the result repeats with another value: by name, what was asked and what came."""
-        told = parsed(self.record.result)
-        if not isinstance(told, dict):
-            return {}
-        both = [(key, str(value), str(told[key])) for key, value in self.fields.items() if key in told]
-        plain = [one for one in both if not re.search(r"[\[{]", one[1] + one[2]) and len(one[1] + one[2]) < 80]
-        return {key: (asked, came) for key, asked, came in plain if _differ(asked, came)}
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
@@ -260,19 +246,6 @@ def parsed(text: str) -> object:
         return json.JSONDecoder().raw_decode(text, start.start())[0] if start else None
     except (ValueError, RecursionError):
         return None
-
-
-def _differ(asked: str, came: str) -> bool:
-    """True for "locked" and "jammed", 2 and 3, not for 2 and 2.0 or for "close" and "closed"."""
-    one, other = asked.lower(), came.lower()
-    if one.replace(".", "").isdecimal() != other.replace(".", "").isdecimal() or len(one.split()) > 2:
-        return False
-    if _FINE.fullmatch(other) or one in other or other in one or lemma(one) == lemma(other):
-        return False
-    try:
-        return float(one) != float(other)
-    except ValueError:
-        return True
 
 
 def _scalars(data: object) -> list[str]:

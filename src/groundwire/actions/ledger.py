@@ -14,7 +14,6 @@ from groundwire.actions.values import Content, LedgerValue, read
 from groundwire.types import CallRecord
 
 _MAX_SHARED = 8  # records that name a value: one that more of them name identifies none
-_FIELD = re.compile(r'"(\w{2,24})": ?"([A-Za-z][\w .-]{1,30})"')
 _MAX_PAIRS = 60  # numbers of a trace whose sums and differences are computed
 
 
@@ -49,24 +48,9 @@ class Ledger:
         values = tuple(value for record in found for value in record.values)
         return Content(values, frozenset().union(*(record.stems for record in found)))
 
-    def about(self, text: str) -> frozenset[str]:
-        """The words of a value, and of the records that name it."""
-        content = read(text)
-        records = [record for value in content.values for record in self._places.get(value.key, ())]
-        return content.stems.union(*(record.stems for record in records if len(records) <= _MAX_SHARED))
-
     def linked(self, place: int) -> Content:
         """What other results say of the things that a call names."""
         return self._linked[place]
-
-    @cached_property
-    def by_key(self) -> dict[str, set[str]]:
-        """The short texts that calls and results have under one key."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for call in self.calls:
-            for match in _FIELD.finditer(call.all_text):
-                found[match[1].lower()].add(match[2].lower())
-        return found
 
     @cached_property
     def counts(self) -> frozenset[float]:

@@ -28,19 +28,13 @@ from groundwire.text.sentences import sentences
 _AGENT, _AND, _ELIDED, _PASSIVE, _OTHER_SUBJECT, _AT_END, _OBJECT = expressions(
     "actions", "agent and elided passive other_subject at_end object"
 )
-_NOUN_USE, _STATE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
-    "actions", "noun_use state cut quote clause text_object except"
+_NOUN_USE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
+    "actions", "noun_use cut quote clause text_object except"
 )
 _SUCCESS, _REPORT_CUT, _HYPOTHETICAL, _MOVED = expressions("actions", "success report_cut hypothetical moved")
-_STATE_GROUPS = {
-    "calendar": ("create", "change", "send"), "inbox": ("send", "change"), "live": ("deploy", "change"),
-    "production": ("deploy", "change"), "running": ("start", "change"), "online": ("start", "change"),
-    "place": ("edit", "change"),
-}  # fmt: skip
 _UNREAL = pattern("unreal")
 _REPORTED = pattern("reported")
 INLINE = pattern("inline")
-_DONE = re.compile(rf"[\s*_#>✅✔️☑-]*(?:{pattern('done').pattern})\b(?P<rest>[^.!\n]*)", re.IGNORECASE)
 _OUTCOME = re.compile(
     rf"(?P<what>\b(?:{pattern('checked_thing').pattern})\b)(?P<mid>[^.,;:!?\n]{{0,40}}?)"
     rf"\b(?:{pattern('went_well').pattern})\b",
@@ -94,13 +88,11 @@ class _Verb:
 def find_statements(text: str) -> list[ActionStatement]:
     """The statements of a message, in order. Code blocks, questions and quotations are left out."""
     plain = re.sub(r"```.*?(?:```|\Z)", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.DOTALL)
-    has_code = plain != text
     quotes = [match.span() for match in _QUOTE.finditer(plain)]
     found: list[ActionStatement] = []
     for sentence, start in _sentences(plain):
         if sentence.strip() and not sentence.rstrip(' "”)*_').endswith("?"):
-            here = [s for s in _in_sentence(sentence, start) if not (has_code and _is_inline(s))]
-            here = here or list(_reports(sentence, start))
+            here = list(_in_sentence(sentence, start)) or list(_reports(sentence, start))
             found += [replace(s, sentence=sentence) for s in here]
     return [s for s in found if not any(start < s.start < end for start, end in quotes)]
 
@@ -128,19 +120,10 @@ def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
         start = match.end() if match else end
 
 
-def _is_inline(statement: ActionStatement) -> bool:
-    """With code in the message itself, "I've updated the function" is done by the message."""
-    return "edit" in statement.groups and not re.search(r"\w\.\w|/", statement.object)
-
-
 def _in_sentence(sentence: str, offset: int) -> Iterator[ActionStatement]:
     outcome = _outcome(sentence, offset)
     if outcome:
         yield outcome
-    done = _DONE.match(sentence)
-    if done and not outcome and not INLINE.search(sentence) and len(done["rest"].split()) <= 4:
-        yield _whole(sentence, offset, "done", frozenset())
-        return
     verbs = sorted(_verbs(sentence), key=lambda verb: verb.start)
     for number, verb in enumerate(verbs):
         end = verbs[number + 1].start if number + 1 < len(verbs) else len(sentence)
@@ -148,18 +131,6 @@ def _in_sentence(sentence: str, offset: int) -> Iterator[ActionStatement]:
         repeats = outcome and statement and statement.success and statement.groups & set(dict(_OUTCOMES))
         if statement and not repeats:
             yield statement
-    state = _STATE.search(sentence)
-    if state and not _UNREAL.search(sentence[: state.start()]):
-        groups = _STATE_GROUPS[state["state"].lower().split()[-1]]
-        yield _whole(sentence, offset, groups[0], frozenset(groups), _first(sentence[: state.start()]))
-
-
-def _whole(sentence: str, offset: int, verb: str, groups: frozenset[str], about: str = "") -> ActionStatement:
-    """A statement that is its whole sentence."""
-    start = len(sentence) - len(sentence.lstrip())
-    text = sentence.strip()
-    end = offset + start + len(text)
-    return ActionStatement(text, offset + start, end, verb, groups, about, sentence, passive=bool(groups))
 
 
 def _verbs(sentence: str) -> Iterator[_Verb]:
@@ -172,8 +143,7 @@ def _verbs(sentence: str) -> Iterator[_Verb]:
     if agents:
         first = min(match.end() for match in agents)
         for match in _AND.finditer(sentence, first):
-            known = lemma(match["verb"]) in VERB_GROUPS and _is_past(match["verb"])
-            if known and not _has_new_subject(sentence[first : match.start()]):
+            if lemma(match["verb"]) in VERB_GROUPS and _is_past(match["verb"]):
                 yield _Verb(match.start("verb"), match["verb"], match.end())
     for match in _MOVED.finditer(sentence):
         subject = _subject(sentence[: match.start()])
@@ -245,11 +215,6 @@ def _clause_before(sentence: str, start: int) -> str:
 
 def _is_unreal(sentence: str, start: int) -> bool:
     return bool(_UNREAL.search(_clause_before(sentence, start)))
-
-
-def _has_new_subject(between: str) -> bool:
-    last = re.split(r"[,;]|\band\b|\bthen\b", between)[-1]
-    return bool(_UNREAL.search(last) or re.search(r"\b(?:which|who|that)\s+\w+\s*$", between))
 
 
 def _statement(sentence: str, verb: _Verb, end: int, offset: int) -> ActionStatement | None:
