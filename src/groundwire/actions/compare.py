@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from groundwire.actions.calls import LedgerCall
-from groundwire.actions.ledger import Ledger
+from groundwire.actions.calls import Ledger, LedgerCall
 from groundwire.actions.values import LedgerValue, read
 from groundwire.actions.words import lemma
 from groundwire.text.lexicon import expressions, word_set
 from groundwire.text.tokens import is_stop
 
-_OLD_VALUE, _AMOUNT_KEY, _QUANTITY_KEY, _IDENTIFIER, _LABEL, _PERSON_KEY = expressions(
-    "actions", "old_value amount_key size_key identifier label person_key"
+_OLD_VALUE, _AMOUNT_KEY, _QUANTITY_KEY, _IDENTIFIER, _LABEL = expressions(
+    "actions", "old_value amount_key size_key identifier label"
 )
 _WEAK = word_set("id number no new time date minute hour day week per code version")
 _FEW = 20  # so many tests, functions or lines of an edit are hard to count
@@ -50,7 +49,7 @@ class StatementComparison:
         return [value for call in self._calls for value in call.content.values]
 
     def _linked(self) -> Iterable[LedgerValue]:
-        return (value for place in self.targets for value in self.ledger.linked(place).values)
+        return (value for place in self.targets for value in self.ledger.linked[place].values)
 
     # ---- people, places, identifiers
 
@@ -79,12 +78,11 @@ class StatementComparison:
         """
         said = set(_parts(self.text))
         for place, call in zip(self.targets, self._calls, strict=True):
-            people = [slot for key, slot in call.slots if _PERSON_KEY.search(key) and not re.search(r"\d", slot)]
-            if people and not any(part in said for one in people for part in _parts(one)):
-                return people[0]
-            shown = [value.text for value in self.ledger.linked(place).values if value.kind == "name"]
+            if call.people and not any(part in said for one in call.people for part in _parts(one)):
+                return call.people[0]
+            shown = [value.text for value in self.ledger.linked[place].values if value.kind == "name"]
             others = [one for one in shown if one.lower() not in said]
-            if known and others and not people:
+            if known and others and not call.people:
                 return others[0]
         return ""
 
@@ -181,7 +179,7 @@ class StatementComparison:
 
 def names(ledger: Ledger, place: int, value: LedgerValue) -> bool:
     """True if a call, or a record about what it names, has this person, place or identifier."""
-    linked = ledger.linked(place)
+    linked = ledger.linked[place]
     if _is_in(ledger.calls[place], value):
         return True
     if value.kind == "name":
@@ -214,7 +212,7 @@ def _parts(text: str) -> list[str]:
 
 
 def covers(ledger: Ledger, place: int, stem: str) -> bool:
-    return ledger.calls[place].covers(stem) or stem in ledger.linked(place).stems
+    return ledger.calls[place].covers(stem) or stem in ledger.linked[place].stems
 
 
 def touches(ledger: Ledger, place: int, stem: str) -> bool:
@@ -253,7 +251,7 @@ def _is_amount(value: LedgerValue) -> bool:
 def related(text: str, ledger: Ledger, place: int) -> float:
     """How much a call has in common with a statement: its rarer words, and the things it names."""
     said = read(text)
-    call, linked = ledger.calls[place], ledger.linked(place)
+    call, linked = ledger.calls[place], ledger.linked[place]
     score = 0.0
     for stem in said.stems:
         if call.covers(stem):

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from groundwire.actions.calls import LedgerCall, has_path, paths
+from groundwire.actions.calls import Ledger, LedgerCall, has_path, paths
 from groundwire.actions.compare import StatementComparison, related, touches
-from groundwire.actions.ledger import Ledger
 from groundwire.actions.statements import ActionStatement, find_statements
 from groundwire.actions.values import read
 from groundwire.actions.words import (

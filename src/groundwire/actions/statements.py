@@ -31,7 +31,7 @@ _AGENT, _AND, _ELIDED, _PASSIVE, _OTHER_SUBJECT, _AT_END, _OBJECT = expressions(
 _NOUN_USE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
     "actions", "noun_use cut quote clause text_object except"
 )
-_SUCCESS, _REPORT_CUT, _HYPOTHETICAL, _MOVED = expressions("actions", "success report_cut hypothetical moved")
+_REPORT_CUT, _HYPOTHETICAL, _MOVED = expressions("actions", "report_cut hypothetical moved")
 _UNREAL = pattern("unreal")
 _REPORTED = pattern("reported")
 INLINE = pattern("inline")
@@ -68,7 +68,6 @@ class ActionStatement:
     rest: str
     passive: bool = False
     perfect: bool = False
-    success: bool = False
     outcome: str = ""
     sentence: str = ""
     is_report: bool = False
@@ -90,21 +89,12 @@ def find_statements(text: str) -> list[ActionStatement]:
     plain = re.sub(r"```.*?(?:```|\Z)", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.DOTALL)
     quotes = [match.span() for match in _QUOTE.finditer(plain)]
     found: list[ActionStatement] = []
-    for sentence, start in _sentences(plain):
+    for span in sentences(plain):
+        sentence, start = plain[span.start : span.end], span.start
         if sentence.strip() and not sentence.rstrip(' "”)*_').endswith("?"):
             here = list(_in_sentence(sentence, start)) or list(_reports(sentence, start))
             found += [replace(s, sentence=sentence) for s in here]
     return [s for s in found if not any(start < s.start < end for start, end in quotes)]
-
-
-def _sentences(text: str) -> Iterator[tuple[str, int]]:
-    """The sentences with their places; a line that begins with a small letter after a full stop is one as well."""
-    for span in sentences(text):
-        start = span.start
-        for match in (*re.finditer(r"(?<=[.!?])\s*\n", text[span.start : span.end]), None):
-            end = span.start + match.end() if match else span.end
-            yield text[start:end], start
-            start = end
 
 
 def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
@@ -128,8 +118,7 @@ def _in_sentence(sentence: str, offset: int) -> Iterator[ActionStatement]:
     for number, verb in enumerate(verbs):
         end = verbs[number + 1].start if number + 1 < len(verbs) else len(sentence)
         statement = _statement(sentence, verb, end, offset)
-        repeats = outcome and statement and statement.success and statement.groups & set(dict(_OUTCOMES))
-        if statement and not repeats:
+        if statement and not (outcome and statement.groups & set(dict(_OUTCOMES))):
             yield statement
 
 
@@ -169,12 +158,6 @@ def _is_done(match: re.Match[str]) -> bool:
     follows = re.match(r"\s+(?:by|with|to|off|out|\w+ing)\b", match.string[match.end() :])
     if base in ("start", "stop", "finish") and follows:
         return False  # "I started by reading …"
-    if (
-        base in COMMON
-        and base in VERB_GROUPS
-        and re.match(r"[^,;]{0,40}?\b\w+\.[a-z]{1,4}\b", match.string[match.end() :])
-    ):
-        return True  # "I wrote a.md"
     if base in COMMON and base in LIGHT:  # "I gave him access" is an action, "I gave an example" is not
         nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", match.string[match.end() :])[:6]]
         return bool(any_groups(nouns, NOUN_GROUPS) & {"grant", "pay", "commit", "refund"})
@@ -235,7 +218,6 @@ def _statement(sentence: str, verb: _Verb, end: int, offset: int) -> ActionState
     return ActionStatement(
         text, start, start + len(text), base, groups, first, clause,
         passive=bool(verb.subject), perfect="been" in verb.auxiliary,
-        success=bool(_SUCCESS.search(sentence)),
     )  # fmt: skip
 
 
@@ -271,15 +253,11 @@ def _outcome(sentence: str, offset: int) -> ActionStatement | None:
     start = match.start() if is_thing else 0
     text = sentence[start:].strip()
     begin = offset + start
-    return ActionStatement(
-        text, begin, begin + len(text), group, frozenset((group,)), "", sentence, success=True, outcome=group
-    )
+    return ActionStatement(text, begin, begin + len(text), group, frozenset((group,)), "", sentence, outcome=group)
 
 
 def _outcome_group(what: str, sentence: str) -> str | None:
     for group, known in _OUTCOMES:
         if re.search(known, what):
             return group
-    if re.search(r"project|code|app", what) and re.search(r"\b(?:compil|build|built)", sentence):
-        return "build"
     return "test" if re.search(r"\btests?\b", sentence) else None

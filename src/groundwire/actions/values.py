@@ -113,8 +113,6 @@ def _values(kind: str, match: re.Match[str], text: str) -> Iterator[LedgerValue]
         yield LedgerValue("time", _minutes(match), here, start)
     elif kind in ("path", "email"):
         yield LedgerValue(kind, here.rstrip("./").lower(), here, start)
-        for dated in re.finditer(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", here):
-            yield from _date(int(dated[1]), int(dated[2]), int(dated[3]), dated[0], start)
     elif kind in ("id", "version", "host"):
         yield LedgerValue("id", here.lower().removeprefix("v") if kind == "version" else here.lower(), here, start)
     elif kind == "number":
