@@ -46,9 +46,9 @@ _SQL_GROUPS = {
 _ACTION_KEYS = ("action", "operation", "op", "command", "state", "type", "event")
 _READING_COMMAND = pattern("reading_command")
 _ERROR_START = pattern("error_start")
-ERROR_LINE = pattern("error_line")
+_ERROR_LINE = pattern("error_line")
 _BAD_STATUS = pattern("bad_status")
-FAILED_RUN = pattern("failed_run", re.RegexFlag(0))
+_FAILED_RUN = pattern("failed_run", re.RegexFlag(0))
 
 
 @dataclass(frozen=True)
@@ -218,17 +218,17 @@ class LedgerCall:
             return self.record.failed
         starts_bad = _ERROR_START.match(result.lstrip(" \t\n\"'{[<*"))
         if self.is_shell or self.groups & _RUNS:
-            return bool(ERROR_LINE.search(result) if self.commands else starts_bad)
+            return bool(_ERROR_LINE.search(result) if self.commands else starts_bad)
         return bool(starts_bad or (not self.is_reading and _BAD_STATUS.search(result)))
 
     @property
     def failed_run(self) -> re.Match[str] | None:
         """Where the result of a test, build or linter says that it failed."""
-        return FAILED_RUN.search(self.result) or (re.match("", self.result) if self.failed else None)
+        return _FAILED_RUN.search(self.result) or (re.match("", self.result) if self.failed else None)
 
     def quote(self) -> str:
         """The failure in one line."""
-        bad = ERROR_LINE.search(self.result)
+        bad = _ERROR_LINE.search(self.result)
         return f"the call failed: {self.line(bad.start() if bad else 0)}"
 
     def line(self, at: int) -> str:

@@ -65,10 +65,6 @@ class StatementComparison:
         if not known and not self._asked(value) and _IDENTIFIER.fullmatch(value.text):
             return f"no call names {value.text}"
         rivals = [other for call in self._calls for other in call.given.values if _alike(value, other)]
-        if not self.is_report and known:  # shown by another call, and not what this one was made for
-            mine = {other.key for other in read(self.text).values}
-            given = [other for call in self._calls for other in call.given.values]
-            rivals += [other for other in given if other.kind in ("id", "path") and other.key not in mine]
         return f"the call names {rivals[0].text}, not {value.text}" if rivals else ""
 
     def _person(self, known: bool) -> str:
@@ -113,13 +109,7 @@ class StatementComparison:
             return ""
         if value.kind == "time" and any(re.search(r"\d\dZ\b", call.all_text) for call in self._calls):
             return ""  # in another time zone
-        if there:
-            return f"the call says {there[0].text}, not {value.text}"
-        if value.kind == "weekday" or self._in_ledger(value) or self._asked(value):
-            return ""
-        if any(kind == value.kind for kind, _ in self.ledger.keys) and self.targets:
-            return f"no call says {value.text}"
-        return ""
+        return f"the call says {there[0].text}, not {value.text}" if there else ""
 
     def _quantity(self, value: LedgerValue, own: Sequence[LedgerValue]) -> str:
         near = (value.near | {self.verb}) - _WEAK

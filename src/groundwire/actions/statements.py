@@ -34,7 +34,7 @@ _NOUN_USE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
 _REPORT_CUT, _HYPOTHETICAL, _MOVED = expressions("actions", "report_cut hypothetical moved")
 _UNREAL = pattern("unreal")
 _REPORTED = pattern("reported")
-INLINE = pattern("inline")
+_INLINE = pattern("inline")
 _OUTCOME = re.compile(
     rf"(?P<what>\b(?:{pattern('checked_thing').pattern})\b)(?P<mid>[^.,;:!?\n]{{0,40}}?)"
     rf"\b(?:{pattern('went_well').pattern})\b",
@@ -54,9 +54,9 @@ class ActionStatement:
     """One stated action: its verb, the groups of calls that could perform it, and what it is about.
 
     `object` is the part that must agree with the call, `rest` all of the clause. A `passive` statement may
-    also report what a tool showed, a `perfect` one ("has been sent") least of all. `success`: it says that
-    the call went well, not only that it was made. `outcome`: it only says that tests, a build or a linter
-    went well. `is_report`: it says how things are, and so is false only if a call says otherwise.
+    also report what a tool showed, a `perfect` one ("has been sent") least of all. `outcome`: it only says that
+    tests, a build or a linter went well. `is_report`: it says how things are, and so is false only if a call
+    says otherwise.
     """
 
     text: str
@@ -225,7 +225,7 @@ def _is_text_work(groups: frozenset[str], first: str, rest: str) -> bool:
     """True for work that the answer itself is: a summary, a draft, the code below."""
     if "save" in groups or not groups & {"edit", "create", "change", "build", "convert"}:
         return False
-    if INLINE.search(rest):
+    if _INLINE.search(rest):
         return True
     noun = _TEXT_OBJECT.match(first)
     words = {lemma(noun[1]), lemma(noun[2] or "")} if noun else set()
