@@ -130,22 +130,11 @@ def test_a_priority_and_a_missing_approval_are_compared(
     assert judged(answer, *calls) == [status]
 
 
-LOCKED = CallRecord("lock.set", '{"device": "shed", "state": "locked"}', '{"device": "shed", "state": "jammed"}')
 MOVED = CallRecord("ehr.reschedule", '{"appt": 9912, "slot": "2026-06-11T11:00"}', '{"start": "2026-06-11T11:00"}')
-STARTED = CallRecord("k8s.upgrade", '{"pool": "main", "version": "1.30"}', '{"op": "op-9", "status": "RUNNING"}')
-BROKEN = CallRecord("k8s.get_op", '{"op": "op-9"}', '{"op": "op-9", "status": "FAILED"}')
 
 
-@pytest.mark.parametrize(
-    ("answer", "calls", "status"),
-    [
-        ("The shed is locked.", (LOCKED,), "contradicted"),
-        ("The slot is now on 9 June at 9:40.", (MOVED,), "contradicted"),
-        ("I upgraded the main pool.", (STARTED, BROKEN), "failed"),
-    ],
-)
-def test_how_things_are_said_to_be_is_compared(answer: str, calls: tuple[CallRecord, ...], status: str) -> None:
-    assert judged(answer, *calls) == [status]
+def test_how_things_are_said_to_be_is_compared() -> None:
+    assert judged("The slot is now on 9 June at 9:40.", MOVED) == ["contradicted"]
 
 
 def test_the_cost_is_linear_in_the_calls() -> None:

@@ -1,17 +1,21 @@
-"""What a tool call does: its groups of actions, its words and values, whether it failed or is unfinished."""
+"""What a tool call does: its groups of actions, its words and values, whether it failed or is unfinished.
+
+The ledger holds the calls of a trace and what links them: records of one result that name what another call acts on.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from groundwire.actions.values import Content, read
+from groundwire.actions.values import Content, LedgerValue, read
 from groundwire.actions.words import (
     AMBIGUOUS,
     LIGHT_TOOLS,
@@ -23,19 +27,17 @@ from groundwire.actions.words import (
     lemma,
     pattern,
 )
-from groundwire.text.lexicon import expressions, word_set
+from groundwire.text.lexicon import expressions
 from groundwire.types import CallRecord
 
-_MAX_PAIRS = 12  # numbers of a result whose sums and differences are computed
+_MAX_SHARED = 8  # records that name a value: one that more of them name identifies none
+_MAX_PAIRS = 60  # numbers of a trace whose sums and differences are computed
 _RUNS = frozenset(("test", "build", "lint", "types"))
 _FILE_TOOL, _SHELL_TOOL, _PROGRAM, _ANY_TOOL, _WRITING_METHOD, _SQL_WORD = expressions(
     "actions", "file_tool shell_tool program any_tool writing_method sql_word"
 )
-_PATH, _NO_PATH, _WIDE, _FREE_KEY = expressions("actions", "path no_path wide free_key")
+_PATH, _NO_PATH, _WIDE, _FREE_KEY, _PERSON_KEY = expressions("actions", "path no_path wide free_key person_key")
 _SLOT = re.compile(r"#?[A-Za-z][\w.'-]*(?:[ _-][A-Za-z][\w.'-]*){0,2}|\S+@\S+")
-_STATES = word_set(
-    "on off true false open closed yes no none null high low medium public private default user admin now"
-)
 _SQL_GROUPS = {
     "SELECT": ("read", "search"), "INSERT": ("create", "edit", "save"), "UPDATE": ("change", "edit"),
     "DELETE": ("remove",), "DROP": ("remove",), "TRUNCATE": ("remove",), "CREATE": ("create", "edit"),
@@ -44,13 +46,9 @@ _SQL_GROUPS = {
 _ACTION_KEYS = ("action", "operation", "op", "command", "state", "type", "event")
 _READING_COMMAND = pattern("reading_command")
 _ERROR_START = pattern("error_start")
-ERROR_LINE = pattern("error_line")
+_ERROR_LINE = pattern("error_line")
 _BAD_STATUS = pattern("bad_status")
-BAD_STATE = pattern("bad_state")
-FAILED_RUN = pattern("failed_run", re.RegexFlag(0))
-_FINE = re.compile(
-    r"ok|success|succeeded|done|true|updated|accepted|created|sent|complete[d]?|none|null|confirmed|active"
-)
+_FAILED_RUN = pattern("failed_run", re.RegexFlag(0))
 
 
 @dataclass(frozen=True)
@@ -102,16 +100,6 @@ class LedgerCall:
         return frozenset(_counted(self))
 
     @cached_property
-    def denied(self) -> dict[str, tuple[str, str]]:
-        """Arguments that the result repeats with another value: by name, what was asked and what came."""
-        told = parsed(self.record.result)
-        if not isinstance(told, dict):
-            return {}
-        both = [(key, str(value), str(told[key])) for key, value in self.fields.items() if key in told]
-        plain = [one for one in both if not re.search(r"[\[{]", one[1] + one[2]) and len(one[1] + one[2]) < 80]
-        return {key: (asked, came) for key, asked, came in plain if _differ(asked, came)}
-
-    @cached_property
     def fields(self) -> Mapping[str, Any]:
         """The arguments by name; empty if they are no object."""
         return self.data if isinstance(self.data, dict) else {}
@@ -122,11 +110,11 @@ class LedgerCall:
         return list(_scalars(self.data))
 
     @cached_property
-    def slots(self) -> list[tuple[str, str]]:
-        """The arguments that name what the call acts on: short texts, not messages and not states."""
-        pairs = ((key, one) for key, v in self.fields.items() for one in (v if isinstance(v, list) else [v]))
-        texts = [(key, one) for key, one in pairs if isinstance(one, str) and not _FREE_KEY.search(key)]
-        return [(key, one) for key, one in texts if _SLOT.fullmatch(one) and one.lower() not in _STATES]
+    def people(self) -> list[str]:
+        """The arguments that say whom the call is for."""
+        named = [v for key, v in self.fields.items() if _PERSON_KEY.search(key) and not _FREE_KEY.search(key)]
+        texts = [one for v in named for one in (v if isinstance(v, list) else [v]) if isinstance(one, str)]
+        return [one for one in texts if _SLOT.fullmatch(one) and not re.search(r"\d", one)]
 
     @cached_property
     def short_name(self) -> str:
@@ -221,8 +209,6 @@ class LedgerCall:
             return not self.commands
         if self._sql:
             return self._sql == "SELECT"
-        if not self.groups and isinstance(parsed(self.record.result), list):
-            return True  # a name without a verb that shows a list: `directory.team`
         return self.groups == {"read"} or (self._is_named_reading and "any" not in self.groups)
 
     @cached_property
@@ -232,17 +218,17 @@ class LedgerCall:
             return self.record.failed
         starts_bad = _ERROR_START.match(result.lstrip(" \t\n\"'{[<*"))
         if self.is_shell or self.groups & _RUNS:
-            return bool(ERROR_LINE.search(result) if self.commands else starts_bad)
+            return bool(_ERROR_LINE.search(result) if self.commands else starts_bad)
         return bool(starts_bad or (not self.is_reading and _BAD_STATUS.search(result)))
 
     @property
     def failed_run(self) -> re.Match[str] | None:
         """Where the result of a test, build or linter says that it failed."""
-        return FAILED_RUN.search(self.result) or (re.match("", self.result) if self.failed else None)
+        return _FAILED_RUN.search(self.result) or (re.match("", self.result) if self.failed else None)
 
     def quote(self) -> str:
         """The failure in one line."""
-        bad = ERROR_LINE.search(self.result)
+        bad = _ERROR_LINE.search(self.result)
         return f"the call failed: {self.line(bad.start() if bad else 0)}"
 
     def line(self, at: int) -> str:
@@ -260,19 +246,6 @@ def parsed(text: str) -> object:
         return json.JSONDecoder().raw_decode(text, start.start())[0] if start else None
     except (ValueError, RecursionError):
         return None
-
-
-def _differ(asked: str, came: str) -> bool:
-    """True for "locked" and "jammed", 2 and 3, not for 2 and 2.0 or for "close" and "closed"."""
-    one, other = asked.lower(), came.lower()
-    if one.replace(".", "").isdecimal() != other.replace(".", "").isdecimal() or len(one.split()) > 2:
-        return False
-    if _FINE.fullmatch(other) or one in other or other in one or lemma(one) == lemma(other):
-        return False
-    try:
-        return float(one) != float(other)
-    except ValueError:
-        return True
 
 
 def _scalars(data: object) -> list[str]:
@@ -293,9 +266,6 @@ def paths(text: str) -> list[str]:
 def has_path(call: LedgerCall, path: str) -> bool:
     """True if a call names the file, or changes many files without naming any."""
     text = call.text if call.is_reading else call.all_text
-    parts = re.findall(r"[A-Za-z]{3,}", path.rsplit("/", 1)[-1])
-    if call.commands and not paths(call.text) and parts and all(part in text for part in parts):
-        return True  # `poetry lock` writes poetry.lock
     wide = call.is_shell and _WIDE.search(call.text) and not paths(call.text)
     return path.rsplit("/", 1)[-1] in text or bool(wide)
 
@@ -308,10 +278,6 @@ def _counted(call: LedgerCall) -> Iterator[float]:
         lines = [line for line in call.result.splitlines() if line.strip()]
         yield float(len(lines))
         yield float(call.result.count(", ") + 1)
-    raw = {float(str(value.key)) for value in read(call.result).values if value.forms}
-    if len(raw) <= _MAX_PAIRS:
-        yield from (round(one + other, 2) for one, other in combinations(raw, 2))
-        yield from (round(abs(one - other), 2) for one, other in combinations(raw, 2))
 
 
 def _lengths(data: object) -> Iterator[float]:
@@ -324,7 +290,85 @@ def _lengths(data: object) -> Iterator[float]:
                 yield float(round(sum(column), 2))
             else:
                 yield from map(float, Counter(map(str, column)).values())
-    if isinstance(data, dict) and all(isinstance(value, str) for value in data.values()):
-        yield from map(float, Counter(data.values()).values())
     for value in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
         yield from _lengths(value)
+
+
+class Ledger:
+    """All calls before a message. The cost of building it is linear in their text."""
+
+    def __init__(self, records: Sequence[CallRecord]) -> None:
+        self.calls = [LedgerCall(record, place) for place, record in enumerate(records)]
+
+    @cached_property
+    def records(self) -> list[Content]:
+        """The objects and lines of all results, and the calls whose result is a single one."""
+        texts = [part for call in self.calls for part in _parts(call)]
+        return [read(text) for text in texts if text.strip()]
+
+    @cached_property
+    def _places(self) -> dict[object, list[Content]]:
+        found: dict[object, list[Content]] = defaultdict(list)
+        for record in self.records:
+            for key in {value.key for value in record.values if _identifies(value)}:
+                found[key].append(record)
+        return found
+
+    @cached_property
+    def linked(self) -> list[Content]:
+        """By call: what other results say of the things that it names."""
+        return [self._links(call) for call in self.calls]
+
+    def _links(self, call: LedgerCall) -> Content:
+        keys = {value.key for value in call.given.values if _identifies(value)}
+        near = [self._places[key] for key in keys if len(self._places[key]) <= _MAX_SHARED]
+        found = list({id(record): record for records in near for record in records}.values())
+        values = tuple(value for record in found for value in record.values)
+        return Content(values, frozenset().union(*(record.stems for record in found)))
+
+    @cached_property
+    def counts(self) -> frozenset[float]:
+        """Numbers that nobody wrote, but anybody can count or compute."""
+        found: set[float] = {float(len(self.calls))}
+        names = Counter(call.record.name for call in self.calls)
+        fine = Counter(call.record.name for call in self.calls if not call.failed)
+        found.update(map(float, (*names.values(), *fine.values())))
+        for call in self.calls:
+            found |= call.counts
+        return frozenset(found | self._computed)
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """Every number of the trace in every form."""
+        return frozenset(form for call in self.calls for value in call.content.values for form in value.forms)
+
+    @cached_property
+    def _computed(self) -> set[float]:
+        raw = {float(v.key) for call in self.calls for v in call.content.values if isinstance(v.key, int | float)}
+        if len(raw) > _MAX_PAIRS:
+            return set()
+        pairs = list(combinations(raw, 2))
+        found = {round(a + b, 2) for a, b in pairs} | {round(abs(a - b), 2) for a, b in pairs}
+        return found | {float(round(100 * min(p) / max(p))) for p in pairs if max(p)}
+
+    @cached_property
+    def keys(self) -> frozenset[tuple[str, object]]:
+        """The kind and key of every value of the trace."""
+        return frozenset((value.kind, value.key) for call in self.calls for value in call.content.values)
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """How rare a stem is among the calls."""
+        seen = Counter(stem for call in self.calls for stem in call.content.stems)
+        return {stem: 0.3 + math.log((1 + len(self.calls)) / count) for stem, count in seen.items()}
+
+
+def _identifies(value: LedgerValue) -> bool:
+    return value.kind in ("id", "email", "path") or (value.kind == "number" and float(str(value.key)) >= 10)
+
+
+def _parts(call: LedgerCall) -> Iterator[str]:
+    result = call.result
+    yield from re.split(r"\}|\n", result)
+    if result.count("{") <= 1 and "\n" not in result.strip():
+        yield call.all_text  # a single thing that the call made or showed

@@ -5,24 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from groundwire.actions.calls import LedgerCall
-from groundwire.actions.ledger import Ledger
+from groundwire.actions.calls import Ledger, LedgerCall
 from groundwire.actions.values import LedgerValue, read
 from groundwire.actions.words import lemma
 from groundwire.text.lexicon import expressions, word_set
 from groundwire.text.tokens import is_stop
 
-_OLD_VALUE, _AMOUNT_KEY, _QUANTITY_KEY, _IDENTIFIER, _LABEL, _PERSON_KEY, _ROLE, _MODE_KEY, _FREE_KEY = expressions(
-    "actions", "old_value amount_key size_key identifier label person_key role mode_key free_key"
+_OLD_VALUE, _AMOUNT_KEY, _QUANTITY_KEY, _IDENTIFIER, _LABEL = expressions(
+    "actions", "old_value amount_key size_key identifier label"
 )
-_ROLE_KEYS = {
-    "from": ("from", "source", "src", "from_account", "origin"),
-    "to": ("to", "target", "destination", "dest", "to_account", "dst"),
-}
 _WEAK = word_set("id number no new time date minute hour day week per code version")
-_SHORT = 40  # characters of an argument that names something
 _FEW = 20  # so many tests, functions or lines of an edit are hard to count
 _TOLERANCE = 0.08  # how far "about 2,500" may be from the number
 
@@ -56,7 +49,7 @@ class StatementComparison:
         return [value for call in self._calls for value in call.content.values]
 
     def _linked(self) -> Iterable[LedgerValue]:
-        return (value for place in self.targets for value in self.ledger.linked(place).values)
+        return (value for place in self.targets for value in self.ledger.linked[place].values)
 
     # ---- people, places, identifiers
 
@@ -72,10 +65,6 @@ class StatementComparison:
         if not known and not self._asked(value) and _IDENTIFIER.fullmatch(value.text):
             return f"no call names {value.text}"
         rivals = [other for call in self._calls for other in call.given.values if _alike(value, other)]
-        if not self.is_report and known:  # shown by another call, and not what this one was made for
-            mine = {other.key for other in read(self.text).values}
-            given = [other for call in self._calls for other in call.given.values]
-            rivals += [other for other in given if other.kind in ("id", "path") and other.key not in mine]
         return f"the call names {rivals[0].text}, not {value.text}" if rivals else ""
 
     def _person(self, known: bool) -> str:
@@ -85,98 +74,13 @@ class StatementComparison:
         """
         said = set(_parts(self.text))
         for place, call in zip(self.targets, self._calls, strict=True):
-            people = [slot for key, slot in call.slots if _PERSON_KEY.search(key) and not re.search(r"\d", slot)]
-            if people and not any(part in said for one in people for part in _parts(one)):
-                return people[0]
-            shown = [value.text for value in self.ledger.linked(place).values if value.kind == "name"]
+            if call.people and not any(part in said for one in call.people for part in _parts(one)):
+                return call.people[0]
+            shown = [value.text for value in self.ledger.linked[place].values if value.kind == "name"]
             others = [one for one in shown if one.lower() not in said]
-            if known and others and not people:
+            if known and others and not call.people:
                 return others[0]
         return ""
-
-    def other_object(self, text: str) -> str:
-        """What the calls were made for instead of what was asked for and is stated: the kitchen, not the bedroom."""
-        asked, said = read(self.request).stems, read(self.text).stems
-        words = [lemma(word) for word in re.findall(r"[A-Za-z]+", text)]
-        for call in self._calls:
-            if call.is_shell or call.is_file_tool:
-                continue
-            missing = [
-                word
-                for word, head in pairwise(words)
-                if word in asked
-                and call.covers(head)
-                and head in said
-                and word in said
-                and not any(covers(self.ledger, place, word) for place in self.targets)
-            ]
-            for key, slot in call.slots if missing else ():
-                own = [
-                    part for part in _parts(slot) if not any(word.startswith(lemma(part)[:5]) for word in asked | said)
-                ]
-                if own and len(_parts(slot)) <= 2 and not _MODE_KEY.search(key) and not re.search(r"\d", slot):
-                    return f"the call was made for {slot}, not {missing[0]}"
-        return ""
-
-    def keyed(self) -> str:
-        """ "with the label 'urgent'", where the argument `label` is another one."""
-        for call in self._calls:
-            for key, given in call.fields.items():
-                found = re.search(
-                    rf"\b{re.escape(key)}\b\s+(?:to |as |of |is |called |named )?[\"“'`‘]?([\w-]+)", self.text, re.I
-                )
-                if not found or not isinstance(given, str) or len(given) > _SHORT or is_stop(found[1].lower()):
-                    continue
-                is_quoted = found[0][-len(found[1]) - 1] in "\"“'`‘"
-                if is_quoted and found[1].lower() not in call.low and given.lower() not in self.text.lower():
-                    return f"the call has {key} {given}, not {found[1]}"
-        return ""
-
-    def other_choice(self) -> str:
-        """ "as an editor", where the argument `role` is viewer, and editor was the role of another."""
-        found = [self._other_choice(place) for place in self.targets]
-        return found[-1] if all(found) else ""
-
-    def _other_choice(self, place: int) -> str:
-        said = f" {' '.join(re.findall(r'[a-z0-9_-]+', self.text.lower()))} "
-        call = self.ledger.calls[place]
-        for key, given in call.fields.items():
-            if not isinstance(given, str) or len(given) > _SHORT or given.lower() in said or _FREE_KEY.search(key):
-                continue
-            others = (one for one in self.ledger.by_key.get(key.lower(), ()) if f" {one} " in said)
-            other = next((one for one in others if not covers(self.ledger, place, lemma(one))), "")
-            if other:
-                return f"the call has {key} {given}, not {other}"
-        return ""
-
-    def other_record(self) -> str:
-        """What the statement describes is in a record that the call does not name, beside one that it does."""
-        said = read(self.text).stems
-        own = {stem for place in self.targets for stem in said if covers(self.ledger, place, stem)}
-        missing = said - own
-        linked = [place for place in self.targets if self.ledger.linked(place).values]
-        if len(missing) < 2 or not linked:
-            return ""
-        best = max((missing & record.stems for record in self.ledger.records), key=len, default=frozenset())
-        return f"the call is not about {', '.join(sorted(best))}" if len(best) > 1 else ""
-
-    def swapped(self) -> str:
-        """ "from savings to the current account", where the call has it the other way round."""
-        said = {match[1].lower(): read(match[2]).stems for match in _ROLE.finditer(self.text)}
-        said["to"] = said.get("to", said.get("into", frozenset()))
-        for call in self._calls:
-            given = {key: self._meaning(call, keys) for key, keys in _ROLE_KEYS.items()}
-            for one, other in (("from", "to"), ("to", "from")):
-                mine = said.get(one, frozenset())
-                if mine and mine & given[other] and not mine & given[one] and given[one]:
-                    value = next(call.fields[key] for key in _ROLE_KEYS[one] if key in call.fields)
-                    return f"the call has it the other way round: {one} {value}"
-        return ""
-
-    def _meaning(self, call: LedgerCall, keys: Sequence[str]) -> frozenset[str]:
-        """The words of an argument, and of the records about what it names."""
-        texts = [str(call.fields[key]) for key in keys if key in call.fields]
-        return frozenset().union(*(self.ledger.about(text) for text in texts)) if texts else frozenset()
 
     def _asked(self, value: LedgerValue) -> bool:
         return any((other.kind, other.key) == (value.kind, value.key) for other in read(self.request).values)
@@ -203,36 +107,15 @@ class StatementComparison:
             return ""
         if not there and any(fits(value, other) for other in self._linked() if other.kind == value.kind):
             return ""
-        if value.kind == "time":
-            zoned = any(re.search(r"\d\dZ\b", call.all_text) for call in self._calls)
-            if zoned or self._is_end(value, own):
-                return ""
-        if there:
-            return f"the call says {there[0].text}, not {value.text}"
-        if value.kind == "weekday" or self._in_ledger(value) or self._asked(value):
-            return ""
-        if any(kind == value.kind for kind, _ in self.ledger.keys) and self.targets:
-            return f"no call says {value.text}"
-        return ""
-
-    @staticmethod
-    def _is_end(value: LedgerValue, own: Sequence[LedgerValue]) -> bool:
-        """True if a start and a duration of the call make this time."""
-        starts = [int(str(other.key)) for other in own if other.kind == "time"]
-        return any(
-            _fits_time(value, other._replace(kind="time", key=(start + form) % 1440))
-            for other in own
-            if other.kind == "number"
-            for form in other.forms
-            if form <= 720
-            for start in starts
-        )
+        if value.kind == "time" and any(re.search(r"\d\dZ\b", call.all_text) for call in self._calls):
+            return ""  # in another time zone
+        return f"the call says {there[0].text}, not {value.text}" if there else ""
 
     def _quantity(self, value: LedgerValue, own: Sequence[LedgerValue]) -> str:
         near = (value.near | {self.verb}) - _WEAK
         counted = [other for other in own if other.forms]
         alike = [one for one in counted if near & one.near or (value.kind == "money" and _is_amount(one))]
-        if any(_fits(value, other) for other in counted) or self._is_hour(value) or self._is_written(value):
+        if any(_fits(value, other) for other in counted) or self._is_written(value):
             return ""
         label = self._label(value)
         named = [other for other in counted if label in other.near] if label else []
@@ -242,14 +125,15 @@ class StatementComparison:
         if linked and not (value.kind == "money" and alike):
             return ""
         raw = float(str(value.key))
-        if alike and not any(raw in call.counts for call in self._calls):
+        has_count = any(raw in call.counts for call in self._calls)
+        if alike and not has_count:
             meant = any(near & other.near and _fits(value, other) for other in self._others())
             return "" if meant and value.kind != "money" else f"the call says {alike[0].text}, not {value.text}"
         if any(_fits(value, other) for other in self._others()):
             return ""
         if self._is_counted(value):
             sizes = [v for c in self._calls for v in c.given.values if v.forms and _is_quantity(v)]
-            is_size = sizes and self._asked_number(value) and not c_counts(self._calls, raw)
+            is_size = sizes and self._asked_number(value) and not has_count
             return f"the call says {sizes[0].text}, not {value.text}" if is_size else ""
         if (
             (self._asked_number(value) and not counted)
@@ -282,16 +166,10 @@ class StatementComparison:
         loose = _TOLERANCE if value.vague else 0.0
         return any(abs(raw - other) <= loose * other for other in self.ledger.counts)
 
-    def _is_hour(self, value: LedgerValue) -> bool:
-        """ "from two to four", "at six": a number that is a time of the call."""
-        raw = float(str(value.key))
-        times = {int(str(o.key)) for call in self.ledger.calls for o in call.content.values if o.kind == "time"}
-        return raw % 1 == 0 and raw <= 24 and any(t in times for t in (int(raw) * 60, int(raw) * 60 + 720))
-
 
 def names(ledger: Ledger, place: int, value: LedgerValue) -> bool:
     """True if a call, or a record about what it names, has this person, place or identifier."""
-    linked = ledger.linked(place)
+    linked = ledger.linked[place]
     if _is_in(ledger.calls[place], value):
         return True
     if value.kind == "name":
@@ -324,7 +202,7 @@ def _parts(text: str) -> list[str]:
 
 
 def covers(ledger: Ledger, place: int, stem: str) -> bool:
-    return ledger.calls[place].covers(stem) or stem in ledger.linked(place).stems
+    return ledger.calls[place].covers(stem) or stem in ledger.linked[place].stems
 
 
 def touches(ledger: Ledger, place: int, stem: str) -> bool:
@@ -352,10 +230,6 @@ def _fits(value: LedgerValue, other: LedgerValue) -> bool:
     return loose and any(abs(one - two) <= _TOLERANCE * abs(two) for one in value.forms for two in other.forms)
 
 
-def c_counts(calls: Iterable[LedgerCall], raw: float) -> bool:
-    return any(raw in call.counts for call in calls)
-
-
 def _is_quantity(value: LedgerValue) -> bool:
     return bool(_QUANTITY_KEY.search(" ".join(value.near)))
 
@@ -367,7 +241,7 @@ def _is_amount(value: LedgerValue) -> bool:
 def related(text: str, ledger: Ledger, place: int) -> float:
     """How much a call has in common with a statement: its rarer words, and the things it names."""
     said = read(text)
-    call, linked = ledger.calls[place], ledger.linked(place)
+    call, linked = ledger.calls[place], ledger.linked[place]
     score = 0.0
     for stem in said.stems:
         if call.covers(stem):

@@ -28,19 +28,13 @@ from groundwire.text.sentences import sentences
 _AGENT, _AND, _ELIDED, _PASSIVE, _OTHER_SUBJECT, _AT_END, _OBJECT = expressions(
     "actions", "agent and elided passive other_subject at_end object"
 )
-_NOUN_USE, _STATE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
-    "actions", "noun_use state cut quote clause text_object except"
+_NOUN_USE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
+    "actions", "noun_use cut quote clause text_object except"
 )
-_SUCCESS, _REPORT_CUT, _HYPOTHETICAL, _MOVED = expressions("actions", "success report_cut hypothetical moved")
-_STATE_GROUPS = {
-    "calendar": ("create", "change", "send"), "inbox": ("send", "change"), "live": ("deploy", "change"),
-    "production": ("deploy", "change"), "running": ("start", "change"), "online": ("start", "change"),
-    "place": ("edit", "change"),
-}  # fmt: skip
+_REPORT_CUT, _HYPOTHETICAL, _MOVED = expressions("actions", "report_cut hypothetical moved")
 _UNREAL = pattern("unreal")
 _REPORTED = pattern("reported")
-INLINE = pattern("inline")
-_DONE = re.compile(rf"[\s*_#>✅✔️☑-]*(?:{pattern('done').pattern})\b(?P<rest>[^.!\n]*)", re.IGNORECASE)
+_INLINE = pattern("inline")
 _OUTCOME = re.compile(
     rf"(?P<what>\b(?:{pattern('checked_thing').pattern})\b)(?P<mid>[^.,;:!?\n]{{0,40}}?)"
     rf"\b(?:{pattern('went_well').pattern})\b",
@@ -60,9 +54,9 @@ class ActionStatement:
     """One stated action: its verb, the groups of calls that could perform it, and what it is about.
 
     `object` is the part that must agree with the call, `rest` all of the clause. A `passive` statement may
-    also report what a tool showed, a `perfect` one ("has been sent") least of all. `success`: it says that
-    the call went well, not only that it was made. `outcome`: it only says that tests, a build or a linter
-    went well. `is_report`: it says how things are, and so is false only if a call says otherwise.
+    also report what a tool showed, a `perfect` one ("has been sent") least of all. `outcome`: it only says that
+    tests, a build or a linter went well. `is_report`: it says how things are, and so is false only if a call
+    says otherwise.
     """
 
     text: str
@@ -74,7 +68,6 @@ class ActionStatement:
     rest: str
     passive: bool = False
     perfect: bool = False
-    success: bool = False
     outcome: str = ""
     sentence: str = ""
     is_report: bool = False
@@ -94,25 +87,14 @@ class _Verb:
 def find_statements(text: str) -> list[ActionStatement]:
     """The statements of a message, in order. Code blocks, questions and quotations are left out."""
     plain = re.sub(r"```.*?(?:```|\Z)", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.DOTALL)
-    has_code = plain != text
     quotes = [match.span() for match in _QUOTE.finditer(plain)]
     found: list[ActionStatement] = []
-    for sentence, start in _sentences(plain):
+    for span in sentences(plain):
+        sentence, start = plain[span.start : span.end], span.start
         if sentence.strip() and not sentence.rstrip(' "”)*_').endswith("?"):
-            here = [s for s in _in_sentence(sentence, start) if not (has_code and _is_inline(s))]
-            here = here or list(_reports(sentence, start))
+            here = list(_in_sentence(sentence, start)) or list(_reports(sentence, start))
             found += [replace(s, sentence=sentence) for s in here]
     return [s for s in found if not any(start < s.start < end for start, end in quotes)]
-
-
-def _sentences(text: str) -> Iterator[tuple[str, int]]:
-    """The sentences with their places; a line that begins with a small letter after a full stop is one as well."""
-    for span in sentences(text):
-        start = span.start
-        for match in (*re.finditer(r"(?<=[.!?])\s*\n", text[span.start : span.end]), None):
-            end = span.start + match.end() if match else span.end
-            yield text[start:end], start
-            start = end
 
 
 def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
@@ -128,38 +110,16 @@ def _reports(sentence: str, offset: int) -> Iterator[ActionStatement]:
         start = match.end() if match else end
 
 
-def _is_inline(statement: ActionStatement) -> bool:
-    """With code in the message itself, "I've updated the function" is done by the message."""
-    return "edit" in statement.groups and not re.search(r"\w\.\w|/", statement.object)
-
-
 def _in_sentence(sentence: str, offset: int) -> Iterator[ActionStatement]:
     outcome = _outcome(sentence, offset)
     if outcome:
         yield outcome
-    done = _DONE.match(sentence)
-    if done and not outcome and not INLINE.search(sentence) and len(done["rest"].split()) <= 4:
-        yield _whole(sentence, offset, "done", frozenset())
-        return
     verbs = sorted(_verbs(sentence), key=lambda verb: verb.start)
     for number, verb in enumerate(verbs):
         end = verbs[number + 1].start if number + 1 < len(verbs) else len(sentence)
         statement = _statement(sentence, verb, end, offset)
-        repeats = outcome and statement and statement.success and statement.groups & set(dict(_OUTCOMES))
-        if statement and not repeats:
+        if statement and not (outcome and statement.groups & set(dict(_OUTCOMES))):
             yield statement
-    state = _STATE.search(sentence)
-    if state and not _UNREAL.search(sentence[: state.start()]):
-        groups = _STATE_GROUPS[state["state"].lower().split()[-1]]
-        yield _whole(sentence, offset, groups[0], frozenset(groups), _first(sentence[: state.start()]))
-
-
-def _whole(sentence: str, offset: int, verb: str, groups: frozenset[str], about: str = "") -> ActionStatement:
-    """A statement that is its whole sentence."""
-    start = len(sentence) - len(sentence.lstrip())
-    text = sentence.strip()
-    end = offset + start + len(text)
-    return ActionStatement(text, offset + start, end, verb, groups, about, sentence, passive=bool(groups))
 
 
 def _verbs(sentence: str) -> Iterator[_Verb]:
@@ -172,8 +132,7 @@ def _verbs(sentence: str) -> Iterator[_Verb]:
     if agents:
         first = min(match.end() for match in agents)
         for match in _AND.finditer(sentence, first):
-            known = lemma(match["verb"]) in VERB_GROUPS and _is_past(match["verb"])
-            if known and not _has_new_subject(sentence[first : match.start()]):
+            if lemma(match["verb"]) in VERB_GROUPS and _is_past(match["verb"]):
                 yield _Verb(match.start("verb"), match["verb"], match.end())
     for match in _MOVED.finditer(sentence):
         subject = _subject(sentence[: match.start()])
@@ -199,12 +158,6 @@ def _is_done(match: re.Match[str]) -> bool:
     follows = re.match(r"\s+(?:by|with|to|off|out|\w+ing)\b", match.string[match.end() :])
     if base in ("start", "stop", "finish") and follows:
         return False  # "I started by reading …"
-    if (
-        base in COMMON
-        and base in VERB_GROUPS
-        and re.match(r"[^,;]{0,40}?\b\w+\.[a-z]{1,4}\b", match.string[match.end() :])
-    ):
-        return True  # "I wrote a.md"
     if base in COMMON and base in LIGHT:  # "I gave him access" is an action, "I gave an example" is not
         nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", match.string[match.end() :])[:6]]
         return bool(any_groups(nouns, NOUN_GROUPS) & {"grant", "pay", "commit", "refund"})
@@ -247,11 +200,6 @@ def _is_unreal(sentence: str, start: int) -> bool:
     return bool(_UNREAL.search(_clause_before(sentence, start)))
 
 
-def _has_new_subject(between: str) -> bool:
-    last = re.split(r"[,;]|\band\b|\bthen\b", between)[-1]
-    return bool(_UNREAL.search(last) or re.search(r"\b(?:which|who|that)\s+\w+\s*$", between))
-
-
 def _statement(sentence: str, verb: _Verb, end: int, offset: int) -> ActionStatement | None:
     clause = f"{verb.subject} {sentence[verb.end :]}" if verb.subject else sentence[verb.end : end]
     base, first = lemma(verb.word), _first(clause)
@@ -270,7 +218,6 @@ def _statement(sentence: str, verb: _Verb, end: int, offset: int) -> ActionState
     return ActionStatement(
         text, start, start + len(text), base, groups, first, clause,
         passive=bool(verb.subject), perfect="been" in verb.auxiliary,
-        success=bool(_SUCCESS.search(sentence)),
     )  # fmt: skip
 
 
@@ -278,7 +225,7 @@ def _is_text_work(groups: frozenset[str], first: str, rest: str) -> bool:
     """True for work that the answer itself is: a summary, a draft, the code below."""
     if "save" in groups or not groups & {"edit", "create", "change", "build", "convert"}:
         return False
-    if INLINE.search(rest):
+    if _INLINE.search(rest):
         return True
     noun = _TEXT_OBJECT.match(first)
     words = {lemma(noun[1]), lemma(noun[2] or "")} if noun else set()
@@ -306,15 +253,11 @@ def _outcome(sentence: str, offset: int) -> ActionStatement | None:
     start = match.start() if is_thing else 0
     text = sentence[start:].strip()
     begin = offset + start
-    return ActionStatement(
-        text, begin, begin + len(text), group, frozenset((group,)), "", sentence, success=True, outcome=group
-    )
+    return ActionStatement(text, begin, begin + len(text), group, frozenset((group,)), "", sentence, outcome=group)
 
 
 def _outcome_group(what: str, sentence: str) -> str | None:
     for group, known in _OUTCOMES:
         if re.search(known, what):
             return group
-    if re.search(r"project|code|app", what) and re.search(r"\b(?:compil|build|built)", sentence):
-        return "build"
     return "test" if re.search(r"\btests?\b", sentence) else None

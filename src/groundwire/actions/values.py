@@ -17,35 +17,11 @@ from typing import NamedTuple
 
 from groundwire.actions.words import NOT_NAMES, lemma
 from groundwire.text.dates import MONTHS, WEEKDAYS
-from groundwire.text.lexicon import expressions, word_set
+from groundwire.text.lexicon import expressions, forms, word_set, word_table
 from groundwire.text.tokens import is_stop
 
-_WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
-_NUMBER_WORDS = {word: float(number) for number, word in enumerate(_WORDS)} | {
-    "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "hundred": 100.0, "dozen": 12.0,
-    "both": 2.0, "twice": 2.0,
+_NUMBER_WORDS = {word: float(value) for word, value in forms(word_table("numbers")["values"]["small"]).items()} | {
+    "hundred": 100.0, "dozen": 12.0, "both": 2.0, "twice": 2.0,
 }  # fmt: skip
 # Units, each with its factor: the same quantity may be written in another unit of its row.
 _UNITS = [
@@ -137,8 +113,6 @@ def _values(kind: str, match: re.Match[str], text: str) -> Iterator[LedgerValue]
         yield LedgerValue("time", _minutes(match), here, start)
     elif kind in ("path", "email"):
         yield LedgerValue(kind, here.rstrip("./").lower(), here, start)
-        for dated in re.finditer(r"(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", here):
-            yield from _date(int(dated[1]), int(dated[2]), int(dated[3]), dated[0], start)
     elif kind in ("id", "version", "host"):
         yield LedgerValue("id", here.lower().removeprefix("v") if kind == "version" else here.lower(), here, start)
     elif kind == "number":
@@ -181,14 +155,11 @@ def _number(match: re.Match[str], text: str) -> Iterator[LedgerValue]:
     if not is_money and not unit.strip("°%") and re.fullmatch(r"(?:19|20)\d\d", digits):
         kind = "year"
     else:
-        kind = "money" if is_money else "percent" if unit in ("%", "percent") else _counting(match)
+        kind = "percent" if unit in ("%", "percent") else "ordinal" if match["ordinal"] else "number"
+        kind = "money" if is_money else kind
     vague = bool(_VAGUE.search(text[max(0, match.start() - 20) : match.start()]))
     vague = vague or unit in ("k", "m", "mn", "bn", "thousand", "million", "billion")
     yield LedgerValue(kind, raw, match[0].strip(), match.start(), frozenset(), _forms(raw, unit, kind), vague)
-
-
-def _counting(match: re.Match[str]) -> str:
-    return "ordinal" if match["ordinal"] else "number"
 
 
 def _forms(raw: float, unit: str, kind: str = "number") -> frozenset[float]:

@@ -42,11 +42,10 @@ def _stems(name: str) -> frozenset[str]:
 VERB_GROUPS, NOUN_GROUPS, TOOL_GROUPS, OBJECTS = map(
     _groups, (_DATA["verbs"], _DATA["nouns"], _DATA["tools"], _DATA["objects"])
 )
-AMBIGUOUS, COMMON, LIGHT, LIGHT_TOOLS, DESCRIBING, TEXTS, THINGS, SHOWN, MAKING = map(
-    _stems, ("ambiguous", "common", "light", "light_tools", "describing", "texts", "things", "shown", "making")
+AMBIGUOUS, COMMON, LIGHT, LIGHT_TOOLS, DESCRIBING, TEXTS, THINGS, SHOWN, MAKING, GENERIC = map(
+    _stems,
+    ("ambiguous", "common", "light", "light_tools", "describing", "texts", "things", "shown", "making", "generic"),
 )
-FINE_GROUPS = word_set("add close assign approve lock switch pause move scale tag grant send remove")
-"""Groups of tools that say precisely what they do; `create` and `change` do not."""
 IRREGULAR_PAST = word_set(_DATA["lists"]["irregular"])
 NOT_NAMES = word_set(_DATA["lists"]["names_of_none"])
 IDIOMS = {group: re.compile("|".join(parts), re.IGNORECASE) for group, parts in _DATA["idioms"].items()}

@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import MappingProxyType
+from typing import Any
 
 from groundwire.config import CLEAR, RealTimeConfig, RiskAction
 from groundwire.errors import GroundwireError
@@ -241,29 +242,13 @@ def _answered(warning: StreamWarning, claims: Sequence[ClaimVerification]) -> bo
 # The rewritten answer.
 
 
-@dataclass(frozen=True, slots=True)
-class Phrases:
-    """The phrases of one language, from `text/data/phrases.toml`."""
-
-    marks: Mapping[str, str]
-    openings: Mapping[str, str]
-    leads: str
-    stop: str
-    sources_say: str
-    no_more: str
-    limits: str
-    missing: str
-    nothing: str
-    against: str
-    instead: Mapping[str, str]
-    alternatives: Mapping[str, str]
-
-
 _SAME = {"doubtful": "contradicted", "established": "earlier"}
 
 
-def phrases_for(text: str) -> Phrases:
-    return Phrases(**word_table("phrases")["he" if language_hint(text) == "he" else "en"])
+def _phrases(text: str) -> Mapping[str, Any]:
+    """The phrases for the language of a text, from `text/data/phrases.toml`."""
+    phrases: Mapping[str, Any] = word_table("phrases")["he" if language_hint(text) == "he" else "en"]
+    return phrases
 
 
 def _phrase(kind: str, phrases: Mapping[str, str]) -> str:
@@ -319,7 +304,7 @@ def _treated(text: str, point: WeakPoint, action: RiskAction) -> _Insertion | No
     row = _ROW.match(text[line : point.start + 1])
     if action != "mark" and not row and _is_start(text, _start(text, point.start)):
         return _opened(text, point)
-    mark = _phrase(point.kind, phrases_for(point.text).marks)
+    mark = _phrase(point.kind, _phrases(point.text)["marks"])
     # A vague statement says too little to be marked.
     return None if point.kind == "vague" else _Insertion(_end(text, point.start, point.end), f" {mark}")
 
@@ -331,11 +316,11 @@ def _is_start(text: str, at: int) -> bool:
 
 
 def _opened(text: str, point: WeakPoint) -> _Insertion:
-    phrases = phrases_for(point.text)
+    phrases = _phrases(point.text)
     at = _start(text, point.start)
-    lead = re.match(phrases.leads, text[at : point.end])
+    lead = re.match(phrases["leads"], text[at : point.end])
     at += lead.end() if lead else 0
-    opening = _phrase(point.kind, phrases.openings).format(prior=_line(point.prior))
+    opening = _phrase(point.kind, phrases["openings"]).format(prior=_line(point.prior))
     follows = text[at : point.end].lstrip(_WRAPPED)
     if opening.endswith("ש") and not re.match(r"[א-ת]", text[at : at + 1]):
         opening += "-"
@@ -400,34 +385,34 @@ def cut_at(text: str, points: Sequence[WeakPoint]) -> int:
 def stopped(text: str, points: Sequence[WeakPoint]) -> str:
     """The part before the cut, then what is not known and what the sources say instead."""
     head = text[: cut_at(text, points)].rstrip()
-    phrases = phrases_for(text)
+    phrases = _phrases(text)
     quoted = [
-        phrases.sources_say.format(quote=_line(point.quote), source=point.source)
+        phrases["sources_say"].format(quote=_line(point.quote), source=point.source)
         for point in points[:1]
         if point.quote and point.source
     ]
-    tail = " ".join((phrases.stop, *quoted, phrases.no_more))
+    tail = " ".join((phrases["stop"], *quoted, phrases["no_more"]))
     return f"{head}\n\n{tail}" if head else tail
 
 
 def limits(request: str, points: Sequence[WeakPoint] = (), knowledge: KnowledgeCheck | None = None) -> str:
     """A statement of limits instead of an answer: what is missing, what the sources say, what to do."""
-    phrases = phrases_for(request)
+    phrases = _phrases(request)
     lost = knowledge.missing if knowledge else ()
     named = [one.text for one in lost if one.kind != "question"]  # the questions only if no name is missing
     missing = list(dict.fromkeys(named or [one.text for one in lost]))
-    lines = [phrases.limits]
+    lines = [phrases["limits"]]
     if missing:
-        lines.append(phrases.missing.format(what=", ".join(f"“{_line(what)}”" for what in missing)))
+        lines.append(phrases["missing"].format(what=", ".join(f"“{_line(what)}”" for what in missing)))
     elif points:
-        lines.append(phrases.against)
+        lines.append(phrases["against"])
     else:
-        lines.append(phrases.nothing)
+        lines.append(phrases["nothing"])
     quotes = dict.fromkeys((point.quote, point.source) for point in points if point.quote and point.source)
-    lines += [phrases.sources_say.format(quote=_line(quote), source=source) for quote, source in [*quotes][:3]]
+    lines += [phrases["sources_say"].format(quote=_line(quote), source=source) for quote, source in [*quotes][:3]]
     kinds = [kind for kind, _ in knowledge.alternatives] if knowledge else []
     for kind in dict.fromkeys(kinds or (Alternative.RETRIEVE, Alternative.NARROW)):
-        lines.append(phrases.instead[kind])
+        lines.append(phrases["instead"][kind])
     return "\n".join((" ".join(lines[:2]), *lines[2:]))
 
 
