@@ -99,8 +99,7 @@ def test_any_prompt_yields_only_non_empty_documents(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece",
-    ["<doc>", "Context:\n", "[1] x\n", '"""', "\n\n", "---\n", "following context\n", "this data ", "\n\nWhy?"],
+    "piece", ["<doc>", "Context:\n", "[1] x\n", '"""', "\n\n", "---\n", "following context\n", "this data ", "\n\nWhy?"]
 )
 def test_prompts_are_split_in_linear_time(piece: str) -> None:
     assert_linear(split_prompt, lambda size: piece * (size // len(piece)), 50_000)
