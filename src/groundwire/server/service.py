@@ -70,16 +70,17 @@ class FeedbackEnricher:
         self._clock = clock
         self._retry_at = float("-inf")
 
-    async def enrich(self, report: HallucinationReport) -> HallucinationReport:
+    async def enrich(self, report: HallucinationReport, owner: str = "") -> HallucinationReport:
         if not report.claims or self._clock() < self._retry_at:
             return report
         keys = [claim.key for claim in report.claims]
         try:
             async with asyncio.timeout(_FEEDBACK_SECONDS):
-                found = await asyncio.to_thread(lambda: FeedbackStore(self._open_store()).of(keys))
+                found = await asyncio.to_thread(lambda: FeedbackStore(self._open_store()).of(keys, owner))
         except (GroundwireError, TimeoutError) as error:
             self._retry_at = self._clock() + _RETRY_SECONDS
-            _log.warning("reports come without feedback for %g s: %s", _RETRY_SECONDS, error)
+            reason = str(error) or "the store does not answer"
+            _log.warning("reports come without feedback for %g s: %s", _RETRY_SECONDS, reason)
             return report
         claims = tuple(replace(claim, feedback=found.get(claim.key)) for claim in report.claims)
         return replace(report, claims=claims) if found else report
@@ -158,7 +159,7 @@ class Service:
         self.drift = open_monitor(config)
         if self.drift is not None:
             self.drift.export(self.metrics.registry)
-        self.with_opinions = FeedbackEnricher(lambda: self.database).enrich
+        self._feedback = FeedbackEnricher(lambda: self.database)
         self._tracer = trace.get_tracer("groundwire", __version__)
         self._engines_lock, self._store_lock = threading.Lock(), threading.Lock()
         self._short, self._long = EventLoopThread("groundwire-engine"), EventLoopThread("groundwire-long")
@@ -229,6 +230,10 @@ class Service:
         if not request.state.caller.may(_KB_SCOPE):
             raise Forbidden(f"'kb' requires the scope {_KB_SCOPE}")
         return await asyncio.to_thread(lambda: self.knowledge)
+
+    async def with_opinions(self, report: HallucinationReport, request: Any) -> HallucinationReport:
+        """The report with the feedback on earlier reports of the same caller of HTTP."""
+        return await self._feedback.enrich(report, request.state.caller.key_id)
 
     @cached_property
     def report_writer(self) -> ReportWriter:

@@ -46,7 +46,7 @@ async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Re
     """
     context: ContextKwargs = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
     report = await service.work(lambda: _checked(body, service, context), body.size)
-    report = await service.with_opinions(report)
+    report = await service.with_opinions(report, request)
     report_id = store_report(
         service, report, request, sources=body.parsed_sources, question=body.question, history=body.turns
     )
