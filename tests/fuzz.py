@@ -30,6 +30,7 @@ from groundwire.integrations.metta_runner import evaluate, in_child, new_metta
 from groundwire.integrations.rows import BatchRow, parse_row, row_identity
 from groundwire.llm.base import TokenLogprob
 from groundwire.proxy.dialects import ApiDialect, ChatDialect, MessagesDialect, ResponsesDialect
+from groundwire.proxy.evidence import from_chat, from_messages, from_responses
 from groundwire.proxy.sse import SseParser
 from groundwire.proxy.verifier import parse_object
 from groundwire.retrieval.gather import resolve
@@ -114,6 +115,13 @@ _TRACE = (
     '{"role": "tool", "tool_call_id": "1", "content": "5"}', '{"resourceSpans": [{"scopeSpans": [{"spans": [', '{"traceId": "a", "spanId": "b"}',
     "Step 1: ", "1. ", "Therefore ", "Answer: ", "Question: ", "from step 1 ", "[S0]", "x = 5", "2 * x + 3", "= 13", "(", ")", "**", "/ 0", "^ 9", "%",
     "9" * 400, "1.5e308", "3 January 2024", "31/02/2023", "25:61", "2 weeks later", "Monday", "\n", "null", "[" * 60, "}", "]", ",", '"',
+)  # fmt: skip
+
+
+_PROMPT = (
+    "<doc>", "</doc>", '<document id="a">', "</document>", "<content>", "</content>", "<source>", "</source>", "<id> ", "Context:\n",
+    "context ", "following ", "this ", "below", "the ", "data ", "Question: ", "---\n", "```\n", '"""', "[S1] ", "[1] a\n", "source 1 (",
+    "\n\n", "\n", " ", "Why? ", "You must. ", "It is red. ", "İ",
 )  # fmt: skip
 
 
@@ -222,6 +230,18 @@ def _find_citations(text: str) -> None:
 def _cut_source(text: str) -> None:
     """A source is cut into pieces that lie within it."""
     assert all(0 <= piece.start <= piece.end <= len(text) for piece in pieces(text)), "a piece outside the source"
+
+
+def _read_request(text: str) -> None:
+    """A prompt, and its lines as the results of one tool, in each of the APIs."""
+    results = [{"role": "tool", "content": line} for line in text.split("\n")]
+    blocks = [{"type": "document", "source": {"type": "text", "data": line}} for line in text.split("\n")]
+    found = [
+        from_chat({"messages": [{"role": "user", "content": text}, *results]}),
+        from_messages({"system": text, "messages": [{"role": "user", "content": blocks}]}),
+        from_responses({"instructions": text, "input": text}),
+    ]
+    assert all(len({s.id for s in one.sources}) == len(one.sources) for one in found), "two sources with one id"
 
 
 def _event(random: Random) -> dict[str, object]:
@@ -341,6 +361,7 @@ TARGETS: dict[str, Target] = {
     "citations": Target(partial(_text, _CITATIONS), _find_citations),
     "events": Target(lambda random: _text(_SSE, random).encode()[:MAX_BYTES], _read_events),
     "answers": Target(_event, _read_answer),
+    "requests": Target(partial(_text, _PROMPT), _read_request),
     "replies": Target(partial(_text, _REPLY), _read_reply),
     "sources": Target(partial(_text, (*_MARKDOWN, *_JSON)), _cut_source),
     "traces": Target(partial(_text, _TRACE), _follow_trace),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from groundwire._loop import EventLoopThread, check_cancelled
+from groundwire._loop import EventLoopThread, check_cancelled, run_in_thread
 
 
 @pytest.fixture
@@ -64,6 +65,25 @@ async def test_a_computation_that_blocks_its_loop_stops(thread: EventLoopThread,
     assert await asyncio.to_thread(stopped.wait, 10)
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+async def test_a_computation_in_a_thread_stops_with_its_caller() -> None:
+    started, stopped = threading.Event(), threading.Event()
+
+    def compute() -> None:
+        started.set()
+        try:
+            while True:
+                check_cancelled()
+        finally:
+            stopped.set()
+
+    with ThreadPoolExecutor(1) as threads:
+        waiting = asyncio.create_task(run_in_thread(threads, compute))
+        assert await asyncio.to_thread(started.wait, 10)
+        waiting.cancel()
+        assert await asyncio.to_thread(stopped.wait, 10)
+        assert await run_in_thread(threads, lambda: "the next one runs") == "the next one runs"
 
 
 def test_nothing_is_cancelled_outside_of_a_loop() -> None:

@@ -83,7 +83,7 @@ def test_what_could_not_be_checked_has_an_error_type_and_no_score(
     exporter: InMemoryLogRecordExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("the host said: secret text")] * 9)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: failing)
     asyncio.run(Groundwire(backend="fake").check(ANSWER, SOURCE))
     found = events(exporter)
     assert len(found) == 3

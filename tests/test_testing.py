@@ -56,7 +56,7 @@ def test_what_contradicts_the_conversation_counts_too() -> None:
 
 def test_what_could_not_be_checked_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: failing)
     with pytest.raises(BackendError, match="not everything could be checked"):
         assert_grounded("The tower is 330 metres tall.", SOURCES, backend="fake", target=0.77)
 

@@ -10,8 +10,9 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from contextlib import suppress
+from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -19,6 +20,8 @@ T = TypeVar("T")
 _cancel_flags: dict[asyncio.Task[Any], threading.Event] = {}
 """Set once nobody waits for the task of a submitted coroutine. Tasks that it starts have none: they may serve
 other callers too, as a batch does, or outlive it."""
+_thread_flag: ContextVar[threading.Event | None] = ContextVar("groundwire_thread_flag", default=None)
+"""The same for a function that `run_in_thread` runs."""
 
 
 def check_cancelled() -> None:
@@ -26,13 +29,26 @@ def check_cancelled() -> None:
 
     A computation that does not await blocks its event loop, which then cannot cancel it; so it asks.
     """
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no event loop runs in this thread
-        return
-    flag = None if task is None else _cancel_flags.get(task)
+    flag = _thread_flag.get()
+    if flag is None:
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # no event loop runs in this thread
+            return
+        flag = None if task is None else _cancel_flags.get(task)
     if flag is not None and flag.is_set():
         raise asyncio.CancelledError
+
+
+async def run_in_thread(executor: Executor, compute: Callable[[], T]) -> T:
+    """Await a function in a thread; cancelling the caller stops it when it next calls `check_cancelled`."""
+    flag, context = threading.Event(), copy_context()
+    context.run(_thread_flag.set, flag)
+    try:
+        return await asyncio.get_running_loop().run_in_executor(executor, context.run, compute)
+    except asyncio.CancelledError:
+        flag.set()
+        raise
 
 
 class EventLoopThread:

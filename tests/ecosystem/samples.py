@@ -15,4 +15,4 @@ QUESTION = "How tall is the tower?"
 def break_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every call of the verifier `fake` time out from now on."""
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 99)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: failing)

@@ -14,7 +14,7 @@ from groundwire.verifiers.fake import FakeVerifier
 
 def test_unchecked_answer_has_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: failing)
     found = GroundednessChecker(backend="fake").check("It is red.", "It is red.")
     assert (found.score, found.grounded, found.value) == (None, None, "unchecked")
     assert "could not check everything" in found.reasoning

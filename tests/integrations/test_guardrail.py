@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -28,7 +30,7 @@ def scripted(query: Query) -> Answer:
 @pytest.fixture
 def verifier(monkeypatch: pytest.MonkeyPatch) -> FakeVerifier:
     made = FakeVerifier(scripted)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: made)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: made)
     return made
 
 
@@ -86,7 +88,7 @@ def test_a_stream_sends_only_what_is_verified(complete: bool | None, verifier: F
 
 def test_an_answer_that_could_not_be_checked_passes_or_not_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 99)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: failing)
     assert decide(GOOD, GuardSettings("block")).blocked == ""
     strict = GuardSettings("block", on_unchecked="block")
     assert "too slow" in decide(GOOD, strict).blocked
@@ -127,3 +129,22 @@ def test_replicas_share_evidence_through_redis() -> None:
     shared = SharedMemory()
     CallEvidence(shared).put("a", EVIDENCE)  # type: ignore[arg-type]
     assert CallEvidence(shared).get("a") == EVIDENCE  # type: ignore[arg-type]
+
+
+def test_calls_are_kept_and_dropped_by_many_threads_at_once() -> None:
+    store = CallEvidence(max_chars=600)
+    evidence = [RequestEvidence((Source("S0", "x" * size),)) for size in range(1, 60)]
+
+    def put(thread: int) -> None:
+        for number, one in enumerate(evidence):
+            store.put(f"{thread % 2} {number}", one)
+            store.get(f"0 {number}")
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(put, range(8)))
+    finally:
+        sys.setswitchinterval(usual)
+    assert store._chars == sum(size for _, size, _ in store._calls.values()) <= 600

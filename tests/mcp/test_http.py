@@ -48,7 +48,7 @@ async def test_client_calls_a_tool_over_http(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_cancelled_call_frees_its_slot(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier(hold=asyncio.Event())
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: fake)
     with served(FAKE) as running:
         async with Client(f"{running.url}/mcp", mode=mode) as client:
             call = asyncio.ensure_future(client.call_tool("check", ASKED))

@@ -152,14 +152,14 @@ async def test_unknown_parameters_are_listed_as_ignored() -> None:
 
 async def test_placeholder_replaces_removed_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier()
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: fake)
     await detected("The tower is 330 metres tall [S0].", placeholder="<gone>")
     assert any("<gone>" in query.context for call in fake.calls for query in call)
 
 
 async def test_unchecked_claims_are_flagged_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: fake)
     found = await detected("The tower is 330 metres tall [S0].")
     assert found.flagged
     assert found.details[0].status == "UNCHECKED"
@@ -176,7 +176,7 @@ async def test_timeout_is_enforced(monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 
     fake = FakeVerifier(hold=asyncio.Event())
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: fake)
     with pytest.raises(BackendTimeout, match=r"timeout_s=0\.05"):
         await detected("The tower is 330 metres tall.", timeout_s=0.05)
 

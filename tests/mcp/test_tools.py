@@ -203,7 +203,7 @@ async def test_unchecked_is_not_reported_as_unflagged(monkeypatch: pytest.Monkey
     from groundwire.errors import BackendTimeout
 
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: failing)
     found = (await called("verify_claims", {"text": "It is red.", "context": "x"}, "fake")).structured_content
     assert found is not None
     assert found["flagged"] is None
@@ -254,7 +254,7 @@ async def test_long_calls_report_progress(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(mcp_server, "_PROGRESS_SECONDS", 0.01)
     go_on = asyncio.Event()
     held = FakeVerifier(hold=go_on)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: held)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: held)
     heard: list[float] = []
 
     async def listen(progress: float, total: float | None, message: str | None) -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.growth import assert_linear
 
 from groundwire.errors import InputError
-from groundwire.proxy.evidence import from_chat, from_responses, parse_sources, split_prompt
+from groundwire.proxy.evidence import (
+    PromptDocument,
+    from_chat,
+    from_messages,
+    from_responses,
+    parse_sources,
+    split_prompt,
+)
 
 LONG = (
     "Acme Corp was founded in 1990 by Jane Doe in Springfield. It employs 420 people in three countries and "
@@ -91,19 +98,45 @@ def test_any_prompt_yields_only_non_empty_documents(text: str) -> None:
     assert all(document.text.strip() for document in found.documents)
 
 
-@pytest.mark.parametrize("piece", ["<doc>", "Context:\n", "[1] x\n", '"""', "\n\n", "---\n", "following context\n"])
+@pytest.mark.parametrize(
+    "piece", ["<doc>", "Context:\n", "[1] x\n", '"""', "\n\n", "---\n", "following context\n", "this data ", "\n\nWhy?"]
+)
 def test_prompts_are_split_in_linear_time(piece: str) -> None:
-    def seconds(characters: int) -> float:
-        text = piece * (characters // len(piece))
-        times = []
-        for _ in range(3):
-            start = time.thread_time()
-            split_prompt(text)
-            times.append(time.thread_time() - start)
-        return min(times)
+    assert_linear(split_prompt, lambda size: piece * (size // len(piece)), 50_000)
 
-    # Four times the text must take about four times as long; a quadratic step would take sixteen times.
-    assert seconds(200_000) < 9 * seconds(50_000) + 0.05
+
+@pytest.mark.parametrize(
+    ("start", "piece", "end"),
+    [("", "following ", ""), ("<doc>", "<content>", "</doc>"), ("", f"<doc><id>{' ' * 980}</doc>", "")],
+)
+def test_prompts_that_seem_to_begin_something_are_split_in_linear_time(start: str, piece: str, end: str) -> None:
+    assert_linear(split_prompt, lambda size: f"{start}{piece * (size // len(piece))}{end}", 5_000)
+
+
+def test_many_results_of_one_tool_are_numbered_in_linear_time() -> None:
+    def read(results: str) -> object:
+        return from_chat({"messages": [{"role": "tool", "content": line} for line in results.split()]})
+
+    assert_linear(read, lambda size: " ".join(map(str, range(size))), 250)
+
+
+def test_sources_of_the_same_name_are_told_apart() -> None:
+    given = [PromptDocument(text, name) for text, name in (("a", "x"), ("b", "x"), ("c", "x-2"), ("d", "x"))]
+    found = from_chat({}, given)
+    assert [source.id for source in found.sources] == ["x", "x-3", "x-2", "x-4"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "document"),
+    [
+        ("<doc>İİ is a letter.</doc> Say.", PromptDocument("İİ is a letter.")),
+        ("<doc><id> a </id><content>x</body>y</content></doc>", PromptDocument("x</body>y", "a")),
+        ("<doc><text><content>x</content></doc>", PromptDocument("x")),
+        ("<doc><content>x</content>y</content></doc>", PromptDocument("x</content>y")),
+    ],
+)
+def test_a_document_is_what_stands_between_its_tags(prompt: str, document: PromptDocument) -> None:
+    assert split_prompt(prompt).documents == [document]
 
 
 def test_chat_request_yields_sources_history_and_question() -> None:
@@ -182,9 +215,10 @@ def test_invalid_grounding_sources_are_rejected(value: Any) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.sampled_from(["document", "text", "user"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["role", "content", "type", "text", "messages", "input", "output", "tool_calls", "function", "id"]),
+        st.sampled_from(["role", "content", "type", "text", "messages", "input", "output", "tool_calls", "function", "id",
+                         "source", "data"]),
         inner, max_size=4),
     max_leaves=12,
 )  # fmt: skip
@@ -195,6 +229,12 @@ def test_arbitrary_bodies_are_accepted(messages: Any, instructions: Any, documen
     body = json.loads(json.dumps({"messages": messages, "input": messages, "instructions": instructions}))
     from_chat(body | {"documents": documents})
     from_responses(body)
+    from_messages(body)
+
+
+def test_a_document_without_its_text_is_left_out() -> None:
+    content = [{"type": "document", "source": {"type": "text"}}, {"type": "text", "text": "Is it?"}]
+    assert from_messages({"messages": [{"role": "user", "content": content}]}).sources == ()
 
 
 def test_blocks_that_gateways_mark_are_sources_and_the_question() -> None:

@@ -92,7 +92,7 @@ def test_sarif_names_files_by_valid_uris() -> None:
 
 def test_sarif_of_what_could_not_be_checked_is_not_a_clean_run(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: failing)
     (run,) = json.loads(to_sarif(report("It is red."), "a.md"))["runs"]
     assert run["results"] == []
     assert run["invocations"][0]["executionSuccessful"] is False

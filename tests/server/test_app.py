@@ -40,7 +40,7 @@ class GatedVerifier:
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> GatedVerifier:
     verifier = GatedVerifier()
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: verifier)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: verifier)
     monkeypatch.setattr("groundwire.server.service.load_model", _nothing)
     return verifier
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -175,12 +176,27 @@ def test_configured_cors_origins_are_accepted() -> None:
         ("x-varnish", "32770"),
         ("proxy-connection", "keep-alive"),
         ("x_forwarded_for", "203.0.113.5"),
+        ("x-true-client-ip", "203.0.113.5"),
+        ("x-cloud-trace-context", "105445aa7843bc8bf206b12000100000/1"),
+        ("x-ssl-client-verify", "SUCCESS"),
+        ("x-rewrite-url", "/v1/kb"),
     ],
 )
 def test_requests_through_a_proxy_are_rejected_without_keys(plain: Served, name: str, value: str) -> None:
     answer = plain.client.get("/v1/kb", headers={name: value})
     assert answer.status_code == 403
     assert "without API keys" in answer.json()["detail"]
+
+
+def test_requests_as_nginx_sends_them_are_rejected_without_keys(plain: Served) -> None:
+    """Where its configuration only says `proxy_pass`: the Host header is ours, and no other one is added."""
+    host = plain.url.removeprefix("http://")
+    name, _, port = host.partition(":")
+    with socket.create_connection((name, int(port)), timeout=30) as client:
+        client.sendall(f"GET /v1/kb HTTP/1.0\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        answer = client.makefile("rb").read()
+    assert answer.split()[1] == b"403"
+    assert b"HTTP/1.0" in answer
 
 
 def test_requests_through_a_proxy_are_accepted_with_a_key(locked: KeyedServer) -> None:

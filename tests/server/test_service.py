@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from tests.serving import Served, served
 
+from groundwire._loop import check_cancelled
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import Overloaded, StoreError
@@ -69,6 +71,49 @@ async def test_close_gives_a_blocked_worker_up(service: Service, size: int, monk
     finally:
         end.set()
         waiting.cancel()
+
+
+TURN = {"role": "user", "content": "Why?"}
+READ_BEFORE_THE_CHECK = {
+    "/v1/traces/audit": {"steps": ["It is red."]},
+    "/beta/litellm_basic_guardrail_api": {"input_type": "request", "structured_messages": [TURN]},
+    "/v1/rag/documents": {"documents": [{"text": "It is red."}]},
+}
+
+
+@pytest.mark.parametrize("path", READ_BEFORE_THE_CHECK)
+def test_what_is_read_before_a_check_is_admitted_too(path: str) -> None:
+    fake = {"hallucination.backend.type": "fake", "server.max_in_flight": 2, "server.keep_reports": False}
+    with served(fake) as running:
+        admission = running.service.text_admission
+        with admission.admitted(), admission.admitted():
+            full = running.client.post(path, json=READ_BEFORE_THE_CHECK[path])
+        assert (full.status_code, "retry-after" in full.headers) == (429, True)
+        assert running.client.post(path, json=READ_BEFORE_THE_CHECK[path]).status_code < 300
+
+
+async def test_reading_text_neither_outlasts_its_caller_nor_takes_the_threads_of_others(service: Service) -> None:
+    begun, ended = threading.Semaphore(0), threading.Semaphore(0)
+
+    def read() -> None:
+        begun.release()
+        try:
+            while True:
+                check_cancelled()
+                time.sleep(0.001)
+        finally:
+            ended.release()
+
+    readers = [asyncio.create_task(service.parse(read, 1)) for _ in range(40)]
+    await asyncio.to_thread(begun.acquire)
+    async with asyncio.timeout(10):  # API keys are read in these threads
+        assert await asyncio.to_thread(lambda: "read") == "read"
+    for reader in readers:
+        reader.cancel()
+    assert await asyncio.to_thread(ended.acquire, timeout=10)
+    await asyncio.gather(*readers, return_exceptions=True)
+    assert service.text_admission.inside == 0
+    await service.aclose()
 
 
 async def test_jobs_run_on_the_loop_of_their_size(service: Service) -> None:

@@ -84,6 +84,15 @@ async def test_who_corrects_himself_is_not_flagged_for_it(outputs: OutputVerifie
     assert (found.flagged, found.feedback) == (False, "")
 
 
+async def test_long_results_are_dropped_before_they_fill_the_memory(
+    outputs: OutputVerifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundwire.streaming.output.MAX_RESULT_CHARS", 30_000)
+    ids = [(await outputs.verify(f"It stands in Rome. {'x' * 9000}", history=SAID)).id for _ in range(4)]
+    kept = [await outputs.result(identity) is not None for identity in ids]
+    assert (kept[0], kept[-1]) == (False, True)
+
+
 @pytest.mark.spec("SPEC-08.22")
 @pytest.mark.parametrize(("bits", "flagged"), [(0.0, True), (2.0, True), (50.0, False)])
 async def test_the_threshold_flags_and_never_refuses(bits: float, flagged: bool) -> None:

@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from groundwire.config import Config
 from groundwire.errors import BackendDown
 from groundwire.types import Estimate, Query
+from groundwire.verifiers import backends
 from groundwire.verifiers.fake import RECORDED_CALLS, FakeVerifier
 
 
@@ -49,8 +51,15 @@ async def test_it_hangs_until_told_otherwise() -> None:
     assert len(await task) == 1
 
 
-def test_it_records_a_bounded_number_of_calls() -> None:
+async def test_the_backend_records_nothing() -> None:
     """A server with the backend `fake` must not grow with every request."""
+    backend = backends.OPENERS["fake"](Config())
+    assert isinstance(backend.verifier, FakeVerifier)
+    await backend.verifier.estimate([Query("It is red.", "It is red.")])
+    assert backend.verifier.calls == []
+
+
+def test_it_records_a_bounded_number_of_calls() -> None:
     fake = FakeVerifier()
     fake.calls += [()] * RECORDED_CALLS
     [found] = asyncio.run(fake.estimate([Query("It is red.", "It is red.")]))

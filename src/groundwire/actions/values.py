@@ -12,13 +12,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.actions.words import NOT_NAMES, lemma
 from groundwire.text.dates import MONTHS, WEEKDAYS
 from groundwire.text.lexicon import expressions, forms, word_set, word_table
-from groundwire.text.tokens import is_stop
+from groundwire.text.tokens import cached, is_stop
 
 _NUMBER_WORDS = {word: float(value) for word, value in forms(word_table("numbers")["values"]["small"]).items()} | {
     "hundred": 100.0, "dozen": 12.0, "both": 2.0, "twice": 2.0,
@@ -59,7 +58,7 @@ class Content:
     stems: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
+@cached(4096, 300, longer=16)
 def read(text: str) -> Content:
     """The values and words of a text."""
     tokens = [(str(match.lastgroup), match) for match in _TOKEN.finditer(text)]
@@ -76,7 +75,7 @@ def read(text: str) -> Content:
     return Content(tuple(found), frozenset(stems))
 
 
-@lru_cache(maxsize=1 << 14)
+@cached(1 << 14, 60)
 def _stems(word: str) -> tuple[str, ...]:
     parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", word) if word.isascii() else [word]
     return tuple(lemma(part) for part in parts if len(part) > 1 and not is_stop(part.lower()))

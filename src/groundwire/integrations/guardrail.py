@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -163,23 +164,26 @@ class CallEvidence:
         self._max_chars = max_chars
         self._clock = clock
         self._chars = 0
+        self._lock = threading.Lock()  # calls are put and read in threads
         self._calls: OrderedDict[str, tuple[float, int, RequestEvidence]] = OrderedDict()
 
     def put(self, key: str, evidence: RequestEvidence) -> None:
         """Keep the evidence of a call; the oldest calls are dropped first. May wait for Redis."""
         text = json.dumps(_EVIDENCE.dump_python(evidence, mode="json"))
-        self._drop(key)
-        self._calls[key] = (self._clock() + self._ttl, len(text), evidence)
-        self._chars += len(text)
-        while self._calls and (self._chars > self._max_chars or self._is_expired(next(iter(self._calls)))):
-            self._drop(next(iter(self._calls)))
+        with self._lock:
+            self._drop(key)
+            self._calls[key] = (self._clock() + self._ttl, len(text), evidence)
+            self._chars += len(text)
+            while self._calls and (self._chars > self._max_chars or self._is_expired(next(iter(self._calls)))):
+                self._drop(next(iter(self._calls)))
         if self._shared is not None:
             self._shared.put({f"call:{key}": text}, self._ttl)
 
     def get(self, key: str) -> RequestEvidence | None:
         """The evidence of a call; None if it is not known (any more). May wait for Redis."""
-        if key in self._calls and not self._is_expired(key):
-            return self._calls[key][2]
+        with self._lock:
+            if key in self._calls and not self._is_expired(key):
+                return self._calls[key][2]
         found = self._shared.get([f"call:{key}"], self._ttl) if self._shared is not None else {}
         return _EVIDENCE.validate_python(json.loads(found[f"call:{key}"])) if found else None
 

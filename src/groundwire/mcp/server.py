@@ -85,7 +85,7 @@ async def _run_tool(service: ToolService, tool: Tool, parsed: BaseModel, request
     call = ToolCall(await asyncio.to_thread(service.engine_for, tool.operation), parsed, kb)
     found = await service.work(lambda: tool.run(call), size=size)
     if isinstance(found, HallucinationReport):
-        return report_object(await service.with_opinions(found))
+        return report_object(await service.with_opinions(found, request))
     return found
 
 
@@ -161,7 +161,7 @@ class LocalToolService:
         """Return the user's own store: the client runs with the user's rights."""
         return self._config.store.url
 
-    async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
+    async def with_opinions(self, report: HallucinationReport, request: Any) -> HallucinationReport:  # noqa: ARG002
         def annotate() -> HallucinationReport:
             with FeedbackReader(self._config) as feedback:
                 return feedback.annotate(report)

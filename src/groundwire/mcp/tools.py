@@ -43,7 +43,9 @@ class ToolService(Protocol):
         """Return the knowledge base that the caller of this HTTP request (if any) may read."""
         ...
 
-    async def with_opinions(self, report: HallucinationReport) -> HallucinationReport: ...
+    async def with_opinions(self, report: HallucinationReport, request: Any) -> HallucinationReport:
+        """Add the feedback that the caller of this HTTP request (if any) may see."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES
 from groundwire.text.lexicon import NEGATING_ADVERBS, word_set, word_table
 from groundwire.text.names import GIVEN_NAMES, names
-from groundwire.text.tokens import is_stop, language_hint
+from groundwire.text.tokens import cached, is_stop, language_hint
 from groundwire.types import Mention, MentionKind
 
 
@@ -240,7 +240,7 @@ _INVERSES: dict[str, str] = {verb: inverse for inverse, verbs in _DATA["inverses
 _SPLIT = re.compile(r"[\s_\-/]+")
 
 
-@lru_cache(maxsize=4096)
+@cached(4096, 100)
 def normal(name: str) -> str:
     """Normal form of a predicate: lower case, words separated by spaces, the verb in its base form.
 
@@ -268,7 +268,7 @@ def _table() -> dict[str, frozenset[str]]:
     return {name: frozenset(groups) for name, groups in table.items()}
 
 
-@lru_cache(maxsize=4096)
+@cached(4096, 100)
 def groups(predicate: str) -> frozenset[str]:
     """The synonym groups of a predicate; an unlisted predicate forms its own group."""
     form = normal(predicate)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
+from groundwire._loop import check_cancelled
 from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.claims.assertiveness import classify_sentence
 from groundwire.errors import InputError
@@ -33,10 +36,12 @@ _TAGS = (
 )
 _OPEN_TAG = re.compile(rf"<({_TAGS})(?:\s([^<>]{{0,500}}))?>", re.IGNORECASE)
 _NAME_ATTRIBUTE = re.compile(r"\b(?:id|name|title|index|source|path|url|href)\s*=\s*[\"']([^\"'<>]{1,200})[\"']", re.I)
-_NAME_CHILD = re.compile(r"<(source|title|name|id)>\s*([^<>]{1,200}?)\s*</\1>", re.I)
-_CONTENT_CHILD = re.compile(r"<((?:document|page)_content|content|text|body)>(.*)</\1>", re.I | re.S)
+_NAME_CHILD = re.compile(r"<(source|title|name|id)>([^<>]+)</\1>", re.I)
+_MAX_NAME = 200
+_CONTENT_TAG = re.compile(r"<((?:document|page)_content|content|text|body)>", re.I)
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)  # unlike str.lower it never changes the length of a text
 _SUBJECT = (
-    r"(?:(?:the |retrieved |relevant |background |following |additional |reference |provided |source )*"
+    r"(?:(?:the |retrieved |relevant |background |following |additional |reference |provided |source ){0,6}"
     r"(?:context|sources?|documents?|passages?|background|references?|evidence|excerpts?|knowledge(?: base)?"
     r"|search results?|results|information|articles?|transcript|facts|data|texts?|material|notes))"
 )
@@ -100,7 +105,7 @@ def _take_tagged(text: str, found: ParsedPrompt) -> str:
     rest: list[str] = []
     position = 0
     unclosed: set[str] = set()  # searching for the same missing end tag again would be quadratic
-    lower = text.lower()
+    lower = text.translate(_LOWER)
     for opening in _OPEN_TAG.finditer(text):
         tag = opening[1].lower()
         if opening.start() < position or tag in unclosed:
@@ -117,16 +122,29 @@ def _take_tagged(text: str, found: ParsedPrompt) -> str:
 
 def _add_element(body: str, attributes: str, found: ParsedPrompt) -> None:
     before = len(found.documents)
-    child = _NAME_CHILD.search(body[:1000])
-    content = _CONTENT_CHILD.search(body)
+    child = next((m for m in _NAME_CHILD.finditer(body[:1000]) if len(m[2].strip()) <= _MAX_NAME), None)
+    content = _content_of(body)
     attribute = _NAME_ATTRIBUTE.search(attributes)
     name = attribute[1] if attribute else child[2] if child else ""
-    if content:
-        found.add(content[2], name)
+    if content is not None:
+        found.add(content, name)
         return
     outside = _take_tagged(body[child.end() :] if child else body, found)
     if len(found.documents) == before and not _add_numbered(outside, found):
         found.add(outside, name)
+
+
+def _content_of(body: str) -> str | None:
+    """What stands between the first content tag that is closed and the last of its end tags."""
+    lower = body.translate(_LOWER)
+    ends: dict[str, int] = {}  # each is searched for once: searching again for every tag would be quadratic
+    for opening in _CONTENT_TAG.finditer(lower):
+        tag = opening[1]
+        if tag not in ends:
+            ends[tag] = lower.rfind(f"</{tag}>")
+        if ends[tag] >= opening.end():
+            return body[opening.end() : ends[tag]]
+    return None
 
 
 def _take_sections(text: str, found: ParsedPrompt) -> str:
@@ -166,12 +184,12 @@ def _section_starts(text: str, rules: Sequence[tuple[int, int]]) -> Iterator[tup
 
 
 def _without_trailing_request(text: str) -> str:
-    while gap := next(reversed(list(_BLANK_LINE.finditer(text[-_TAIL_CHARS:]))), None):
-        start = max(0, len(text) - _TAIL_CHARS) + gap.start()
-        if not _is_request(text[start:]):
+    end = len(text)
+    for start in reversed([gap.start() for gap in _BLANK_LINE.finditer(text)]):
+        if end - start > _TAIL_CHARS or not _is_request(text[start:end]):
             break
-        text = text[:start]
-    return text
+        end = start
+    return text[:end]
 
 
 def _take_marked(text: str, found: ParsedPrompt) -> str:
@@ -243,6 +261,7 @@ def _take_prose(text: str, found: ParsedPrompt) -> str:
 
 def _is_request(paragraph: str) -> bool:
     """True if at least a third of the sentences ask, order, or address the model."""
+    check_cancelled()
     parts = [paragraph[s.start : s.end] for s in sentences(paragraph[:_TAIL_CHARS])]
     asking = (ClaimKind.QUESTION, ClaimKind.INSTRUCTION)
     requests = sum(bool(_ADDRESSES_MODEL.search(part)) or classify_sentence(part) in asking for part in parts)
@@ -341,7 +360,7 @@ def _block_documents(part: JsonObject) -> Iterator[PromptDocument]:
     kind, title = part.get("type"), str(part.get("title") or "")
     source = part.get("source")
     if kind == "document" and isinstance(source, Mapping):
-        text = source["data"] if source.get("type") == "text" else _content_text(source.get("content"))
+        text = source.get("data") if source.get("type") == "text" else _content_text(source.get("content"))
         if isinstance(text, str) and text.strip():
             yield PromptDocument(text, title)
     elif kind == "search_result":
@@ -455,11 +474,14 @@ def _as_sources(documents: Iterable[PromptDocument]) -> tuple[Source, ...]:
     names = {document.name for document in unique.values() if document.name}
     numbers = (f"S{n}" for n in count() if f"S{n}" not in names)
     used: set[str] = set()
+    # One count per name: to begin again at 2 for each document would be quadratic.
+    others: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(2))
     found = []
     for document in unique.values():
         name = document.name or next(numbers)
         if name in used:
-            name = next(other for n in count(2) if (other := f"{name}-{n}") not in used | names)
+            made = (f"{name}-{n}" for n in others[name])
+            name = next(other for other in made if other not in used and other not in names)
         used.add(name)
         found.append(Source(name, document.text))
     return tuple(found)

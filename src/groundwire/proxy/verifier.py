@@ -51,6 +51,10 @@ class ProxyService(Protocol):
         """Run a job where the engine runs."""
         ...
 
+    async def parse(self, read: Callable[[], T], size: int) -> T:
+        """Run a function that reads `size` characters a client sent, in a thread."""
+        ...
+
 
 class VerificationState(StrEnum):
     """UNCHECKED: verification failed or was late. NOTHING: no text, or nothing to check it against."""
@@ -356,7 +360,7 @@ class StreamVerifier:
     async def _load(self) -> None:
         # In a thread: parsing a long request and loading the engine would both block the streams.
         load = lambda: (self._request.extract_evidence(), self._service.engine)  # noqa: E731
-        self._evidence, _ = await asyncio.to_thread(load)
+        self._evidence, _ = await self._service.parse(load, len(self._request.body))
         self._check_early()
 
     def _check_early(self) -> None:

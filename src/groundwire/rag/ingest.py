@@ -44,7 +44,7 @@ class Ingest:
         self.size = PassageSize(config.rag.passage_words, config.rag.overlap_words)
         self.max_bytes = config.limits.max_source_bytes
         self.done = IngestResult()
-        self._known = {document.id: document.digest for document in index.documents()}
+        self._known = {document.id: document for document in index.documents()}
 
     def files(self, paths: Sequence[Path], *, prune: bool = False, progress: Progress | None = None) -> IngestResult:
         """Add files, and all files below folders. `prune` removes documents whose files no longer exist."""
@@ -62,7 +62,8 @@ class Ingest:
         try:
             data = read_file(path, self.max_bytes)
             mark = digest(data, self.size, self.index.embedder)
-            if self._known.get(str(path)) == mark:
+            known = self._known.get(str(path))
+            if known is not None and known.digest == mark:
                 self.done.unchanged.append(str(path))
                 return
             self._add(str(path), path.name, sources_in(data, path, self.max_bytes), mark)
@@ -79,9 +80,10 @@ class Ingest:
             raise InputError("the document is too large", hint="split it, or raise limits.max_source_bytes")
         text = text.encode("utf-8", "replace").decode("utf-8")
         mark = digest(f"{title}\n{text}".encode(), self.size, self.index.embedder)
-        if self._known.get(name) == mark:
+        known = self._known.get(name)
+        if known is not None and known.digest == mark:
             self.done.unchanged.append(name)
-            return next(found for found in self.index.documents() if found.id == name)
+            return known
         return self._add(name, title or name, [Source("S0", text)], mark)
 
     def _add(self, name: str, title: str, parts: Sequence[Source], mark: str) -> IndexedDocument:
@@ -91,7 +93,7 @@ class Ingest:
         self.index.add(document, passages)
         (self.done.changed if name in self._known else self.done.added).append(name)
         self.done.passages += len(passages)
-        self._known[name] = mark
+        self._known[name] = document
         return document
 
     def _prune(self, roots: Sequence[Path], files: set[str]) -> None:

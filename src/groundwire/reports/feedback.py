@@ -150,15 +150,17 @@ def open_feedback(config: Config, *, create: bool = False) -> Iterator[FeedbackS
         yield FeedbackStore(database)
 
 
-def add_feedback(judged: FeedbackReport, verdict: ReviewedVerdict, right: bool, note: str, config: Config) -> Feedback:
-    """Store feedback. Raises `InputError` if the claim has no verdict or the note is too long."""
+def add_feedback(
+    judged: FeedbackReport, verdict: ReviewedVerdict, right: bool, note: str, config: Config, *, owner: str = ""
+) -> Feedback:
+    """Store feedback on a report of `owner`. Raises `InputError` if the claim has no verdict, or for a long note."""
     if verdict.status in _WITHOUT_VERDICT:
         raise InputError(f"there is no verdict on this claim to mark: it is {verdict.status.words}")
     if len(note) > _MAX_NOTE_CHARS:
         raise InputError(f"the note has {len(note):,} characters", hint=f"the limit is {_MAX_NOTE_CHARS:,}")
     feedback = Feedback(right, verdict.status, verdict.flagged, datetime.now(UTC), note.strip())
     with open_feedback(config, create=True) as store:
-        store.add(judged, verdict, feedback)
+        store.add(judged, verdict, feedback, owner)
     return feedback
 
 

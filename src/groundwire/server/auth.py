@@ -2,8 +2,8 @@
 
 A server on loopback without keys can still be reached by a web page in a local browser, even by one whose DNS
 name was made to point here (DNS rebinding), and through a reverse proxy on this machine. So a request must
-come from this machine, name it in its Host header, have no header that proxies add, and not originate from
-another site.
+come from this machine, name it in its Host header, have no header that proxies add, not be HTTP/1.0, and not
+originate from another site.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 
 PUBLIC = "public"
 PROXY_HEADERS = (
-    "forwarded", "x-forwarded", "via", "x-real-ip", "x-original-", "x-client-ip", "x-cluster-client-ip",
+    "forwarded", "x-forward", "via", "x-real-ip", "x-original-", "x-client-ip", "x-cluster-client-ip",
     "true-client-ip", "x-envoy-", "x-amzn-", "x-azure-", "cf-", "fastly-", "fly-", "tailscale-", "ngrok-",
     "client-ip", "proxy-", "wl-proxy-", "x-proxy", "x-http-forwarded", "x-remote-", "x-originating-", "x-scheme",
     "x-request-start", "max-forwards", "surrogate-capability", "front-end-https", "cdn-loop", "x-arr-", "x-nginx-",
     "x-varnish", "x-haproxy-", "x-traefik-", "x-vercel-", "x-nf-", "x-appengine-", "x-goog-", "akamai-", "incap-",
-    "x-sucuri-", "x-ms-forwarded",
+    "x-sucuri-", "x-ms-forwarded", "x-true-", "x-host", "x-cloud-trace-context", "x-amz-cf-", "x-ssl-", "ssl-client-",
+    "x-url-scheme", "x-rewrite-", "x-client-cert", "x-client-verify", "remote-addr", "x-accel-",
 )  # fmt: skip
 """Beginnings of headers by which a reverse proxy names itself or its client. One that adds none cannot be
 recognised."""
@@ -150,6 +151,8 @@ class AuthMiddleware(HttpMiddleware):
         if client is not None and not is_loopback(client[0]):
             return Problem("forbidden", "without API keys only local requests are accepted", "set server.auth: always")
         through = next((name for name in headers if name.replace("_", "-").startswith(PROXY_HEADERS)), None)
+        if through is None and scope.get("http_version") == "1.0":
+            through = "the version HTTP/1.0"  # which nginx speaks to servers behind it unless it is told otherwise
         if through is not None:
             detail = f"without API keys no request through a proxy is accepted, and this one has {through}"
             return Problem("forbidden", detail, "set server.auth: always")

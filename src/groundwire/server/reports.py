@@ -273,7 +273,7 @@ def stored_report_object(summary: ReportSummary, body: str, service: Service) ->
     """A stored report with the feedback that its claims have received since."""
     stored: dict[str, Any] = json.loads(body)
     claims = [*stored.get("report", {}).get("claims", ()), *stored.get("audit", {}).get("steps", ())]
-    feedback = FeedbackStore(service.database).of(claim["key"] for claim in claims)
+    feedback = FeedbackStore(service.database).of((claim["key"] for claim in claims), summary.owner)
     for claim in claims:
         opinion = feedback.get(claim["key"])
         claim["feedback"] = feedback_object(opinion) if opinion else None

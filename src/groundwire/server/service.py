@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from opentelemetry import trace
 from sqlalchemy import text
 
-from groundwire._loop import EventLoopThread
+from groundwire._loop import EventLoopThread, run_in_thread
 from groundwire.config import Config, Operation
 from groundwire.conversion.converter import Conversion
 from groundwire.conversion.formats import Named
@@ -70,16 +70,17 @@ class FeedbackEnricher:
         self._clock = clock
         self._retry_at = float("-inf")
 
-    async def enrich(self, report: HallucinationReport) -> HallucinationReport:
+    async def enrich(self, report: HallucinationReport, owner: str = "") -> HallucinationReport:
         if not report.claims or self._clock() < self._retry_at:
             return report
         keys = [claim.key for claim in report.claims]
         try:
             async with asyncio.timeout(_FEEDBACK_SECONDS):
-                found = await asyncio.to_thread(lambda: FeedbackStore(self._open_store()).of(keys))
+                found = await asyncio.to_thread(lambda: FeedbackStore(self._open_store()).of(keys, owner))
         except (GroundwireError, TimeoutError) as error:
             self._retry_at = self._clock() + _RETRY_SECONDS
-            _log.warning("reports come without feedback for %g s: %s", _RETRY_SECONDS, error)
+            reason = str(error) or "the store does not answer"
+            _log.warning("reports come without feedback for %g s: %s", _RETRY_SECONDS, reason)
             return report
         claims = tuple(replace(claim, feedback=found.get(claim.key)) for claim in report.claims)
         return replace(report, claims=claims) if found else report
@@ -150,19 +151,22 @@ class Service:
         self.model_state = "loading"
         max_wait = config.server.request_timeout * _MAX_WAIT_SHARE
         # Each its own, so that a few long requests or files, however slow, never take the places of others.
-        self.admission, self.long_admission, self.file_admission = admissions = [
-            Admission(config.server.max_in_flight, max_wait) for _ in range(3)
+        self.admission, self.long_admission, self.file_admission, self.text_admission = admissions = [
+            Admission(config.server.max_in_flight, max_wait) for _ in range(4)
         ]
         self.wait_with = self.admission.wait_with
         export_metrics(admissions, self.metrics.registry)
         self.drift = open_monitor(config)
         if self.drift is not None:
             self.drift.export(self.metrics.registry)
-        self.with_opinions = FeedbackEnricher(lambda: self.database).enrich
+        self._feedback = FeedbackEnricher(lambda: self.database)
         self._tracer = trace.get_tracer("groundwire", __version__)
         self._engines_lock, self._store_lock = threading.Lock(), threading.Lock()
         self._short, self._long = EventLoopThread("groundwire-engine"), EventLoopThread("groundwire-long")
-        self._readers = ThreadPoolExecutor(max(2, os.cpu_count() or 1), "groundwire-files")
+        # Not the threads that every event loop shares: those read API keys and stored reports, which must not wait.
+        self._readers, self._parsers = (
+            ThreadPoolExecutor(max(2, os.cpu_count() or 1), f"groundwire-{name}") for name in ("files", "texts")
+        )
         self._engines: dict[str, Groundwire] = {}
         self._background: list[Future[None]] = []
 
@@ -226,6 +230,10 @@ class Service:
         if not request.state.caller.may(_KB_SCOPE):
             raise Forbidden(f"'kb' requires the scope {_KB_SCOPE}")
         return await asyncio.to_thread(lambda: self.knowledge)
+
+    async def with_opinions(self, report: HallucinationReport, request: Any) -> HallucinationReport:
+        """The report with the feedback on earlier reports of the same caller of HTTP."""
+        return await self._feedback.enrich(report, request.state.caller.key_id)
 
     @cached_property
     def report_writer(self) -> ReportWriter:
@@ -295,6 +303,14 @@ class Service:
             conversion.stop()
             raise
 
+    async def parse(self, read: Callable[[], T], size: int) -> T:
+        """Run a function that reads `size` characters a client sent; cancelling the caller stops it.
+
+        Raises `Overloaded` if the server is full.
+        """
+        with self.text_admission.admitted(size):
+            return await run_in_thread(self._parsers, read)
+
     async def _load_model(self) -> None:
         """Load an embedded model. Remote backends are not called, since a call may cost money."""
         try:
@@ -363,6 +379,7 @@ class Service:
             await asyncio.to_thread(self.report_writer.close)
         if "database" in opened:
             self.database.close()
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._readers, self._parsers):
+            pool.shutdown(wait=False, cancel_futures=True)
         await self._long.aclose(_CLOSE_SECONDS)
         await self._short.aclose(_CLOSE_SECONDS)

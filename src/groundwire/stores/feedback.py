@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -66,7 +67,11 @@ class FeedbackStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, report: FeedbackReport, verdict: ReviewedVerdict, opinion: Feedback) -> None:
+    def add(self, report: FeedbackReport, verdict: ReviewedVerdict, opinion: Feedback, owner: str = "") -> None:
+        """Store feedback on a report of `owner`, the id of an API key; "" without keys."""
+        flagged = tuple(_owned(key, owner) for key in report.flagged)
+        report = replace(report, key=_owned(report.key, owner), flagged=flagged)
+        verdict = replace(verdict, key=_owned(verdict.key, owner))
         with self._database.write() as connection:
             _upsert_report(connection, report)
             values = _columns(verdict) | {
@@ -77,11 +82,12 @@ class FeedbackStore:
             }
             connection.execute(feedback.insert().values(values))
 
-    def of(self, keys: Iterable[str]) -> dict[str, Feedback]:
-        """The newest feedback on each of the claims that has any."""
+    def of(self, keys: Iterable[str], owner: str = "") -> dict[str, Feedback]:
+        """The newest feedback on each of the claims that has any, in reports of `owner`."""
+        names = {_owned(key, owner): key for key in keys}
         with self._database.read() as connection:
-            rows = select_in(connection, _NEWEST, feedback.c.key, keys)
-            return {row.key: _opinion(row) for row in rows}
+            rows = select_in(connection, _NEWEST, feedback.c.key, names)
+            return {names[row.key]: _opinion(row) for row in rows}
 
     def entries(self) -> list[FeedbackEntry]:
         """The newest feedback on every claim, newest first."""
@@ -106,6 +112,11 @@ class FeedbackStore:
             in_use = select(feedback.c.report)
             connection.execute(delete(feedback_reports).where(feedback_reports.c.key.not_in(in_use)))
         return int(gone)
+
+
+def _owned(key: str, owner: str) -> str:
+    """The key of a claim or report of one owner: equal texts of two API keys must not share their feedback."""
+    return hashlib.sha256(f"{owner} {key}".encode()).hexdigest()[:24] if owner else key
 
 
 def _label(report: FeedbackReport, marked: set[str], labels: Mapping[str, bool]) -> bool | None:

@@ -30,6 +30,9 @@ from groundwire.types import (
 
 MAX_RESULTS = 1000
 """Results that are kept for later retrieval."""
+MAX_RESULT_CHARS = 32_000_000
+"""Characters that these have together; the oldest are dropped first."""
+_CLAIM_CHARS = 2000  # what a claim counts beside its evidence: its own text and the objects of its verdict
 MAX_PENDING = 16
 """Verifications in flight; further outputs are skipped."""
 _LINE_CHARS = 300
@@ -67,6 +70,7 @@ class OutputVerifier:
         # Both by owner and id, so that a caller finds nothing of another one.
         self._under_way: dict[tuple[str, str], asyncio.Task[OutputCheck]] = {}
         self._kept: OrderedDict[tuple[str, str], OutputCheck] = OrderedDict()
+        self._kept_chars = 0
 
     @property
     def is_wanted(self) -> bool:
@@ -150,9 +154,19 @@ class OutputVerifier:
 
     def _keep(self, found: OutputCheck, owner: str) -> OutputCheck:
         self._kept[owner, found.id] = found
-        while len(self._kept) > MAX_RESULTS:
-            self._kept.popitem(last=False)
+        self._kept_chars += _size(found)
+        while self._kept and (len(self._kept) > MAX_RESULTS or self._kept_chars > MAX_RESULT_CHARS):
+            self._kept_chars -= _size(self._kept.popitem(last=False)[1])
         return found
+
+
+def _size(found: OutputCheck) -> int:
+    """Characters of a result, about."""
+    if found.report is None:
+        return 0
+    claims = found.report.claims
+    evidence = sum(len(piece.text) for claim in claims for piece in claim.evidence)
+    return len(found.report.response) + _CLAIM_CHARS * len(claims) + evidence
 
 
 def skipped(reason: str, identity: str = "") -> OutputCheck:

@@ -20,12 +20,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.text.dates import MONTHS, WEEKDAYS
 from groundwire.text.lexicon import word_set, word_table
-from groundwire.text.tokens import is_stop, normalise, similarity
+from groundwire.text.tokens import cached, is_stop, normalise, similarity
 
 _NAMES = word_table("gazetteer")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0640]")
@@ -41,7 +40,7 @@ _LEADING = word_set("the a an mr mrs ms miss dr prof professor sir madam rabbi r
 _TRAILING = word_set(_NAMES["trailing"])
 
 
-@lru_cache(maxsize=1 << 16)
+@cached(1 << 16, 60)
 def fold(text: str) -> str:
     """Lower case, no accents, single spaces; `+` and `#` stay, so that C, C# and C++ are different."""
     plain = _POSSESSIVE.sub("", text)
@@ -160,7 +159,7 @@ def _is_acronym(word: str) -> bool:
     return len(letters) >= 2 and letters.isupper() and letters.isalpha()
 
 
-@lru_cache(maxsize=1 << 14)
+@cached(1 << 14, 60)
 def key(name: str) -> tuple[str, ...]:
     """The normalised words of a name, without titles, connecting words and dots."""
     raw = [w.strip(".,'’\"()") for w in re.split(r"[\s\-]+", name)]

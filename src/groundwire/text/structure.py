@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from groundwire.text import tables
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.text.tables import Node, decode
+from groundwire.text.tokens import cached
 from groundwire.types import UnitKind
 
 _MAX_PIECE = 1200  # characters of a piece: a very long sentence; longer ones are split
@@ -45,10 +45,10 @@ def labelled(label: str, text: str) -> str:
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
     """Sentences; very long ones are split. Cached, since the contexts of one answer share most paragraphs."""
-    yield from _cached_spans(text) if len(text) <= _MAX_CACHED else _spans(text)
+    yield from _cached_spans(text)
 
 
-@lru_cache(maxsize=1024)
+@cached(1024, _MAX_CACHED)
 def _cached_spans(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(_spans(text))
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import NamedTuple, TypeVar
 
 from groundwire.text.lexicon import FOREIGN_FUNCTION_WORDS, IRREGULAR, STOP, STOP_EN
+
+T = TypeVar("T")
 
 _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -41,7 +44,24 @@ _HEBREW_SUFFIXES = ("ימ", "ות", "ית", "ה", "ו", "ת")
 _VOWELS = frozenset("aeiouy")
 _MIN_STEM = 3  # letters that a stem keeps; shorter ones are ambiguous
 _CONTRACTED = frozenset({"", "s", "t", "re", "ve", "ll", "d", "m"})
-_CACHE = 1 << 16  # words; some tens of megabytes at most
+_CACHE, _MAX_CACHED = 1 << 16, 40  # words, and characters of a word; some tens of megabytes at most
+
+
+def cached(entries: int, longest: int, longer: int = 0) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """An `lru_cache` for a function of one text. Of the texts with over `longest` characters it keeps only the
+    last `longer` ones: strangers send texts of any length, and a number of entries alone limits no memory.
+    """
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        of_short, of_long = (lru_cache(maxsize=size)(function) for size in (entries, longer))
+
+        @wraps(function)
+        def call(text: str) -> T:
+            return of_short(text) if len(text) <= longest else of_long(text)
+
+        return call
+
+    return decorate
 
 
 class Word(NamedTuple):
@@ -69,7 +89,7 @@ def words(text: str) -> list[Word]:
     return found
 
 
-@lru_cache(maxsize=8192)
+@cached(8192, 300)
 def content_words(text: str) -> frozenset[str]:
     """The normal forms of all words but stop words.
 
@@ -85,7 +105,7 @@ def _pairs(run: str, start: int) -> list[Word]:
     return [Word(run[i : i + 2], run[i : i + 2], start + i, start + i + 2) for i in range(len(run) - 1)]
 
 
-@lru_cache(maxsize=_CACHE)
+@cached(_CACHE, _MAX_CACHED)
 def is_stop(word: str) -> bool:
     """True for a function word of English or Hebrew."""
     lowered = word.casefold().replace("’", "'")
@@ -93,7 +113,7 @@ def is_stop(word: str) -> bool:
     return lowered in STOP or (head in STOP and tail in _CONTRACTED)
 
 
-@lru_cache(maxsize=_CACHE)
+@cached(_CACHE, _MAX_CACHED)
 def normalise(word: str) -> str:
     """The stem of a word; inflections of a word mostly share it."""
     if word.isascii():
@@ -216,7 +236,7 @@ def language_hint(text: str) -> str:
     return "latin" if foreign > english and foreign * _FOREIGN_SHARE >= len(tokens) else "en"
 
 
-@lru_cache(maxsize=_CACHE)
+@cached(_CACHE >> 2, _MAX_CACHED)
 def _grams(word: str) -> frozenset[str]:
     padded = f"^{word}$"
     return frozenset(padded[i : i + 2] for i in range(len(padded) - 1))

@@ -307,7 +307,7 @@ def _plugin(name: str, config: Config) -> BackendSpec:
 def _fake(_: Config) -> BackendSpec:
     from groundwire.verifiers.fake import FakeVerifier
 
-    return BackendSpec(FakeVerifier(), "fake", "fake", UNLIMITED_TOKENS, FAKE_THRESHOLD_BITS)
+    return BackendSpec(FakeVerifier(recorded=0), "fake", "fake", UNLIMITED_TOKENS, FAKE_THRESHOLD_BITS)
 
 
 OPENERS: dict[BackendName, Callable[[Config], BackendSpec]] = {

@@ -22,7 +22,7 @@ Script = Callable[[Query], Answer] | Mapping[str, Answer]
 
 _SUPPORTED: Answer = (0.98, 0.01)  # clearly above and below every threshold
 _UNSUPPORTED: Answer = (0.05, 0.05)
-RECORDED_CALLS = 10_000  # more than any test makes; a server with this backend must not grow for ever
+RECORDED_CALLS = 10_000  # more than any test makes
 
 
 def verbatim(query: Query) -> Answer:
@@ -40,6 +40,7 @@ class FakeVerifier:
         default: the answer to claims that are not in the table.
         failing: consumed one item per call; an error is raised, None lets the call through.
         hold: every call waits until this event is set.
+        recorded: how many calls to record; the backend `fake` records none, since a server would grow with each.
 
     `calls` holds the queries of the first calls, `peak` the largest number of simultaneous calls.
     """
@@ -51,11 +52,13 @@ class FakeVerifier:
         default: Answer = _UNSUPPORTED,
         failing: Iterable[GroundwireError | None] = (),
         hold: asyncio.Event | None = None,
+        recorded: int = RECORDED_CALLS,
     ) -> None:
         self._script = script
         self._default = default
         self._failing: Iterator[GroundwireError | None] = iter(failing)
         self._hold = hold
+        self._recorded = recorded
         self._running = 0
         self.calls: list[tuple[Query, ...]] = []
         self.peak = 0
@@ -66,7 +69,7 @@ class FakeVerifier:
         return sum(map(len, self.calls))
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        if len(self.calls) < RECORDED_CALLS:
+        if len(self.calls) < self._recorded:
             self.calls.append(tuple(queries))
         self._running += 1
         self.peak = max(self.peak, self._running)

@@ -28,7 +28,7 @@ from groundwire.text.dates import MONTHS, PartialDate
 from groundwire.text.lexicon import FOREIGN_FUNCTION_WORDS, NEGATIONS, word_set, word_table
 from groundwire.text.numbers import Number
 from groundwire.text.structure import MARKERS, pieces
-from groundwire.text.tokens import Word, is_stop, language_hint, normalise, similarity, words
+from groundwire.text.tokens import Word, cached, is_stop, language_hint, normalise, similarity, words
 from groundwire.types import Estimate, Query, Span
 
 NEAREST = 6
@@ -98,7 +98,7 @@ def is_content(word: Word) -> bool:
     )
 
 
-@lru_cache(maxsize=1 << 15)
+@cached(1 << 13, 300)
 def content_norms(text: str) -> frozenset[str]:
     """The normal forms of a text's words but function words, negations and numbers."""
     return frozenset(word.norm for word in words(text) if is_content(word))
@@ -130,7 +130,7 @@ class Sentence:
         return frozenset(word.norm for word in takewhile(lambda word: word.start <= last, self.content[begin:]))
 
 
-@lru_cache(maxsize=1 << 12)
+@cached(1 << 12, 300, longer=16)
 def analyse(text: str) -> Sentence:
     tokens = tuple(words(text))
     found_dates = tuple(date_reader.dates(text))

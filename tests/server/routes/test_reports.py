@@ -213,6 +213,27 @@ def test_another_key_reaches_no_report(locked: Served, tokens: dict[str, dict[st
     assert reached("root") == [200, 200, 201]
 
 
+def test_feedback_on_equal_claims_does_not_cross_keys(locked: Served, tokens: dict[str, dict[str, str]]) -> None:
+    made = {name: f"/v1/reports/{check(locked.client, tokens[name]).headers[REPORT_HEADER]}" for name in ("ann", "ben")}
+
+    def mark(owner: str, by: str, note: str) -> None:
+        given = {"claim": "c2", "right": False, "note": note}
+        said = locked.client.post(f"{made[owner]}/feedback", json=given, headers=tokens[by])
+        assert said.status_code == 200
+
+    def notes(name: str) -> list[str | None]:
+        stored = locked.client.get(made[name], headers=tokens[name]).json()["report"]
+        found = [one["claims"][1]["feedback"] for one in (stored, check(locked.client, tokens[name]).json())]
+        return [opinion and opinion["note"] for opinion in found]
+
+    mark("ann", "ann", "hers")
+    assert (notes("ann"), notes("ben")) == (["hers"] * 2, [None] * 2)
+    mark("ben", "ben", "his")
+    assert (notes("ann"), notes("ben")) == (["hers"] * 2, ["his"] * 2)
+    mark("ann", "root", "the operator's")
+    assert (notes("ann"), notes("ben")) == (["the operator's"] * 2, ["his"] * 2)
+
+
 def test_sharing_lets_others_read_only(locked: Served, tokens: dict[str, dict[str, str]]) -> None:
     made, other = (f"/v1/reports/{check(locked.client, tokens['ann']).headers[REPORT_HEADER]}" for _ in range(2))
     shared = locked.client.post(f"{made}/share", headers=tokens["ann"]).json()

@@ -162,8 +162,7 @@ async def rag_ingest(body: NewDocuments, service: ServiceDep) -> Documents:
         run = Ingest(index, service.config)
         return [run.text(one.id or _content_id(one.text), one.title, one.text) for one in body.documents]
 
-    with service.admission.admitted(body.size):
-        return _listed(await asyncio.to_thread(ingest), index)
+    return _listed(await service.parse(ingest, body.size), index)
 
 
 def _content_id(text: str) -> str:

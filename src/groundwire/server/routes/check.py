@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -45,7 +46,7 @@ async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Re
     """
     context: ContextKwargs = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
     report = await service.work(lambda: _checked(body, service, context), body.size)
-    report = await service.with_opinions(report)
+    report = await service.with_opinions(report, request)
     report_id = store_report(
         service, report, request, sources=body.parsed_sources, question=body.question, history=body.turns
     )
@@ -104,7 +105,7 @@ async def audit(body: AuditRequestIn, request: Request, service: ServiceDep) -> 
     Each step is judged by the sources it cites and by earlier supported steps; then the answer is derived
     again from the question and the steps alone. The response is the object of `groundwire audit --json`.
     """
-    trace, sources = await asyncio.to_thread(_parse_trace, body)  # long ones would keep the loop from others
+    trace, sources = await service.parse(partial(_parse_trace, body), body.size)
     question, answer = body.question or trace.question, body.answer or trace.answer
     engine = service.engine_for("trace")
     found = await service.work(

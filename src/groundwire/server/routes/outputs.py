@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -157,7 +158,8 @@ async def litellm_guardrail(body: GuardrailRequest, request: Request, service: S
     """
     key = _call_key(body, request)
     if body.input_type == "request":
-        evidence = await asyncio.to_thread(from_chat, {"messages": body.structured_messages or []})
+        read = partial(from_chat, {"messages": body.structured_messages or []})
+        evidence = await service.parse(read, len(await request.body()))
         await asyncio.to_thread(service.call_evidence.put, key, evidence)
         return _reply(GuardrailReply(action="NONE"))
     settings = GuardSettings.parse(body.additional_provider_specific_params or {}, GuardSettings())

@@ -142,11 +142,12 @@ async def feedback(identity: Identity, body: FeedbackRequest, request: Request, 
     Allowed for the key that created the report and for the scope `admin`. Feedback outlives the report:
     `groundwire calibrate --from-feedback` learns from it.
     """
-    _, stored = await _found(service, identity, request)
+    summary, stored = await _found(service, identity, request)
 
     def record() -> dict[str, Any]:
         judged, verdict = claim_of_stored_report(stored, body.claim)
-        return feedback_object(add_feedback(judged, verdict, body.right, body.note, service.config))
+        given = add_feedback(judged, verdict, body.right, body.note, service.config, owner=summary.owner)
+        return feedback_object(given)
 
     return json_response(await asyncio.to_thread(record))
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import product
 
 from groundwire.text.lexicon import grammar, word_set, word_table
+from groundwire.text.tokens import cached
 
 # Clauses of plain English as literals: that a predicate holds of a subject, or does not.
 #
@@ -289,7 +289,7 @@ _NUMBERS = frozenset({"two", "three", "four", "five", "six", "seven", "eight", "
 _NO_KIND = UNREAD - {"not"} | PEOPLE | PREPOSITIONS | {"the", "a", "an"} | _NUMBERS
 
 
-@lru_cache(maxsize=4096)
+@cached(4096, _LONGEST)
 def read(sentence: str) -> tuple[Implication, ...]:
     """What a sentence states, or nothing where it is not understood to the last word.
 
