@@ -164,28 +164,13 @@ class ConsistencyVerifier(LLMVerifier):
 
     Args:
         label: the backend's name in `method` and in cache keys.
-        concurrency, claims_per_request, room: see `LLMVerifier`.
+        limits: see `LLMVerifier`.
     """
 
-    def __init__(
-        self,
-        generator: Generator,
-        *,
-        label: str = "haiku",
-        samples: int = 1,
-        concurrency: int = 8,
-        claims_per_request: int = 1,
-        room: int = 18_000,
-    ) -> None:
+    def __init__(self, generator: Generator, *, label: str = "haiku", samples: int = 1, **limits: int) -> None:
         self._method = f"{label}/direct+consistency({samples})"
         self._samples = samples
-        super().__init__(
-            generator,
-            f"{self._method}|{generator.name}",
-            concurrency=concurrency,
-            claims_per_request=claims_per_request,
-            room=room,
-        )
+        super().__init__(generator, f"{self._method}|{generator.name}", **limits)
 
     async def _replies(self, prompt: list[Message], max_tokens: int) -> list[str]:
         temperature = _TEMPERATURE if self._samples > 1 else 0.0

@@ -223,33 +223,20 @@ class LogprobOrSampling(LLMVerifier):
         label: the backend's name in `method` and in cache keys.
         top_logprobs: number of candidate tokens to request.
         samples: answers per query where there are no logprobs.
-        concurrency, claims_per_request, room: see `LLMVerifier`.
+        limits: see `LLMVerifier`.
 
     After the first clear answer without logprobs they are not requested again.
     """
 
     def __init__(
-        self,
-        generator: Generator,
-        *,
-        label: str = "openai",
-        top_logprobs: int = TOP,
-        samples: int = 10,
-        concurrency: int = 8,
-        claims_per_request: int = 1,
-        room: int = 18_000,
+        self, generator: Generator, *, label: str = "openai", top_logprobs: int = TOP, samples: int = 10, **limits: int
     ) -> None:
         self._by_logprob, self._by_sampling = f"{label}/logprob", f"{label}/sampling({samples})"
         self._top = top_logprobs
         self._samples = samples
         self._has_logprobs = True
-        super().__init__(
-            generator,
-            f"{label}/logprob-or-sampling|{generator.name}|top={top_logprobs}|n={samples}",
-            concurrency=concurrency,
-            claims_per_request=claims_per_request,
-            room=room,
-        )
+        identity = f"{label}/logprob-or-sampling|{generator.name}|top={top_logprobs}|n={samples}"
+        super().__init__(generator, identity, **limits)
 
     async def judge(self, query: Query) -> Estimate:
         if self._has_logprobs:
