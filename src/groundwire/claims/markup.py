@@ -53,26 +53,17 @@ _UNITS = frozenset(("meters", "metres", "feet", "miles", "inches", "yards", "kil
 _INTERVAL = re.compile(r"(?:∈|\b(?:in|range|interval|between|from|values?))\s*\Z", re.IGNORECASE)
 
 
-class SourceNames(Collection[str]):
+class SourceNames(dict[str, None]):
     """The names of the sources, prepared once to be looked up in any case."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = dict.fromkeys(names)
-        self.has_files = any(_FILE.fullmatch(name) for name in self._names)
-        self.folded = {name.casefold(): name for name in self._names}
+        super().__init__(dict.fromkeys(names))
+        self.has_files = any(_FILE.fullmatch(name) for name in self)
+        self.folded = {name.casefold(): name for name in self}
 
     @classmethod
     def of(cls, names: Collection[str]) -> SourceNames:
         return names if isinstance(names, SourceNames) else cls(names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 @dataclass(frozen=True, slots=True)
