@@ -315,6 +315,7 @@ UNIT_NOUNS = _NAMES["unit_nouns"]
 _NO_PERSON = NAMED_UNITS | _NAMES["organisations"]
 _NAME_MARKS = re.compile(r"['’-]|\.\Z")
 _OPENS_DEFINITE = word_set("the this that our your their")
+_PERSONAL = word_set("he she it they him her them his its their")
 
 
 def mentions(sentence: str) -> list[Mention]:
@@ -328,16 +329,12 @@ def mentions(sentence: str) -> list[Mention]:
     found = tokens(sentence)
     english = language_hint(sentence) == "en"
     described = list(_definite(sentence, found)) if english else []
-    named = [m for m in _named(sentence) if not any(d.start <= m.start and m.end <= d.end for d in described)]
-    pronouns = list(_pronouns(found)) if english else []
-    return sorted([*described, *named, *pronouns], key=lambda m: m.start)
-
-
-def _named(sentence: str) -> Iterator[Mention]:
-    for name in names(sentence):
-        text = name.text.strip()
-        if name.sure or text.lower() in GIVEN_NAMES:
-            yield Mention(text, name.start, name.start + len(text), MentionKind.PROPER_NAME)
+    named = [(n.text.strip(), n.start) for n in names(sentence) if n.sure or n.text.strip().lower() in GIVEN_NAMES]
+    proper = [Mention(text, start, start + len(text), MentionKind.PROPER_NAME) for text, start in named]
+    apart = [m for m in proper if not any(d.start <= m.start and m.end <= d.end for d in described)]
+    personal = [t for t in found if english and t.low in _PERSONAL and t.tag in (Tag.PRONOUN, Tag.DET)]
+    pronouns = [Mention(t.text, t.start, t.end, MentionKind.PRONOUN) for t in personal]
+    return sorted([*described, *apart, *pronouns], key=lambda m: m.start)
 
 
 def _definite(sentence: str, found: list[Token]) -> Iterator[Mention]:
@@ -360,15 +357,6 @@ def _definite(sentence: str, found: list[Token]) -> Iterator[Mention]:
         if not all(t.tag is Tag.NAME for t in body):
             yield Mention(sentence[token.start : body[-1].end], token.start, body[-1].end, MentionKind.DEFINITE)
             at = end
-
-
-_PERSONAL = word_set("he she it they him her them his its their")
-
-
-def _pronouns(found: list[Token]) -> Iterator[Mention]:
-    for token in found:
-        if token.low in _PERSONAL and token.tag in (Tag.PRONOUN, Tag.DET):
-            yield Mention(token.text, token.start, token.end, MentionKind.PRONOUN)
 
 
 def is_person(name: str) -> bool:
