@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES
-from groundwire.text.lexicon import NEGATING_ADVERBS, word_set, word_table
+from groundwire.text.lexicon import NEGATING_ADVERBS, word_set, word_sets, word_table
 from groundwire.text.names import GIVEN_NAMES, names
 from groundwire.text.tokens import is_stop, language_hint
 from groundwire.types import Mention, MentionKind
@@ -65,17 +65,11 @@ _TOKEN = re.compile(
 )
 
 _WORDS = {name: word_set(words) for name, words in word_table("openie")["classes"].items()}
-DETERMINERS, QUANTIFIERS, MODALS = _WORDS["determiners"], _WORDS["quantifiers"], _WORDS["modals"]
-NUMBER_WORDS = _WORDS["number_words"]
-POSSESSIVE_PRONOUNS = word_set("my our your his her its their")
-CONDITIONS = word_set("if unless whether when whenever once")
-BE = word_set("is are was were be been being am isn't aren't wasn't weren't ain't")
-HAVE = word_set("has have had hasn't haven't hadn't having")
-DO = word_set("do does did don't doesn't didn't")
-UNREAL = word_set("could may might should would couldn't mightn't shouldn't wouldn't must mustn't")
+DETERMINERS, QUANTIFIERS, MODALS, NUMBER_WORDS, POSSESSIVE_PRONOUNS, CONDITIONS, BE, HAVE, DO, UNREAL = word_sets(
+    "openie", "determiners quantifiers modals number_words possessive_pronouns conditions be have do unreal", "classes"
+)
 TIME_NOUNS = _WORDS["time_nouns"] | {name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())}
-TIME_LEADS = word_set("last next this every each early late mid that")
-UNITS = _WORDS["units"]
+TIME_LEADS, UNITS = _WORDS["time_leads"], _WORDS["units"]
 """Nouns for a part of an organisation, or for the whole."""
 MONEY = re.compile(r"[$€£₪¥]?\s?\d")
 

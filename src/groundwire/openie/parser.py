@@ -22,20 +22,14 @@ from groundwire.openie import lexicon as en
 from groundwire.openie.grammar import Phrase, SentenceParse, Tie, Verb, VerbClause, parse
 from groundwire.openie.lexicon import Tag, normal
 from groundwire.text.dates import dates
-from groundwire.text.lexicon import forms, word_set
+from groundwire.text.lexicon import forms, word_set, word_table
 from groundwire.text.tokens import language_hint
 from groundwire.types import Segment, Tense, Triple
 
 MAX_CHARS = 1200
 """Longer "sentences" are lists, code or noise."""
 
-_MEASURES = forms("height: tall high; length: long; width: wide; depth: deep; age: old; weight: heavy")
-_ONE_TIME_EVENTS = forms(
-    """
-    founded: found co-found; established: establish; launched: launch; released: release; published: publish;
-    acquired: acquire; unveiled: unveil; introduced: introduce
-    """
-)
+_MEASURES, _ONE_TIME_EVENTS = map(forms, word_table("openie")["bases"].values())
 _WEAK_NOUNS = word_set("number amount total one kind type sort part member lot name") | {""}
 _LIGHT = re.compile(r"^(?:the|a|an|this|these|those|its|our|their|his|her)\s+", re.IGNORECASE)
 
