@@ -307,15 +307,8 @@ class Evidence:
         cited = cited_ids(claim.citations, self.index.sources)
         found = self.index.numbers(query, budget=self.context_tokens, only=cited or None)
         elsewhere = self.index.numbers(query, k=_ELSEWHERE, without=cited) if cited else []
-        with_text, without_text = self._contexts(query, cited, found)
-        units = self.index.units
-        return Gathered(
-            with_text,
-            without_text,
-            self._cited_text(query, cited),
-            tuple(ref_of(units[number]) for number in found),
-            tuple(ref_of(units[number]) for number in elsewhere),
-        )
+        refs, others = (tuple(ref_of(self.index.units[n]) for n in numbers) for numbers in (found, elsewhere))
+        return Gathered(*self._contexts(query, cited, found), self._cited_text(query, cited), refs, others)
 
     def _contexts(self, query: str, cited: Sequence[str], found: Sequence[int]) -> tuple[str, str]:
         cut = self._of(cited) if cited else frozenset(found) or self._everything
