@@ -32,7 +32,7 @@ def court(
     fake: Verifier, profile: Profile = DEFAULT, metrics: Metrics | None = None, *, free: bool = True
 ) -> CheckContext:
     verifier = SafeVerifier(Batched(fake, 1), "fake")
-    backend = Backend("fake", verifier, 100_000, 2.0, "fake", free=free)
+    backend = Backend(verifier, "fake", "fake", 100_000, 2.0, requests=not free, name="fake")
     return CheckContext(backend, profile, metrics or Metrics())
 
 
@@ -207,9 +207,8 @@ async def test_dependence_that_could_not_be_measured_is_an_error_and_not_zero() 
     async with Groundwire(Config(), backend="fake") as engine:
         short = await engine.evidence_dependence("How tall?", "330 metres", "The tower is 330 metres tall.")
         assert short > 0.5
-        broken = Backend(
-            "fake", SafeVerifier(FakeVerifier(failing=[BackendTimeout("slow")] * 9), "fake"), 9999, 2.0, "x"
-        )
+        failing = SafeVerifier(FakeVerifier(failing=[BackendTimeout("slow")] * 9), "fake")
+        broken = Backend(failing, "x", "x", 9999, 2.0, requests=1, name="fake")
         engine.context = replace(engine.context, backend=broken)
         with pytest.raises(BackendError, match="slow"):
             await engine.evidence_dependence("How tall?", "It is 330 metres tall.", "It is 330 metres tall.")

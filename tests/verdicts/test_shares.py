@@ -45,7 +45,7 @@ def either(query: Query) -> tuple[float, float]:
 async def judged(
     fake: FakeVerifier, answer: str = f"{ANSWER} [S1][S3].", *, free: bool = True, shares: bool = False
 ) -> HallucinationReport:
-    backend = Backend("fake", SafeVerifier(fake, "fake"), 100_000, 2.0, "fake", free=free)
+    backend = Backend(SafeVerifier(fake, "fake"), "fake", "fake", 100_000, 2.0, requests=not free, name="fake")
     return await run_check(Case(answer, SOURCES), CheckContext(backend, PROFILE, Metrics(), shares=shares))
 
 

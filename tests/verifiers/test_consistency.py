@@ -11,8 +11,8 @@ from groundwire.config import AnthropicConfig, Config
 from groundwire.errors import BackendDown
 from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator
 from groundwire.types import Query
+from groundwire.verifiers.backends import OPENERS
 from groundwire.verifiers.consistency import ConsistencyVerifier, Score, merge, restated_score
-from groundwire.verifiers.llm import open_verifier
 
 CLAIM = "The tower is 330 metres tall."
 
@@ -129,9 +129,10 @@ async def test_haiku_through_the_real_sdk(loopback: Loopback) -> None:
 
     loopback.script(server)
     config = Config(anthropic=AnthropicConfig(base_url=loopback.url, api_key=SecretStr("k")))
-    verifier = open_verifier(config, "haiku", "anthropic")
-    p1, p0 = await verifier.estimate([Query(CLAIM, "It is 330 m tall."), Query(CLAIM, "[EVIDENCE REMOVED]")])
-    await verifier.aclose()
+    backend = OPENERS["haiku"](config)
+    p1, p0 = await backend.verifier.estimate([Query(CLAIM, "It is 330 m tall."), Query(CLAIM, "[EVIDENCE REMOVED]")])
+    assert backend.close is not None
+    await backend.close()
     assert p1.p_yes > 0.95
     assert p0.p_yes < 0.05
     assert {request.body["model"] for request in loopback.requests} == {"claude-haiku-4-5"}

@@ -1,14 +1,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from groundwire.errors import BackendDown, ConfigError
+from groundwire.llm.fake import ScriptedGenerator
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.shared import Fanout
+from groundwire.verifiers.shared import LLMVerifier
 
 GOOD = Estimate.point(0.5, 0.5, "m")
+
+
+class Alone(LLMVerifier):
+    """Judges each query in a request of its own."""
+
+    def __init__(self, one: Callable[[Query], Awaitable[Estimate]], **limits: int) -> None:
+        super().__init__(ScriptedGenerator([]), "test", **limits)
+        self._one = one
+
+    async def judge(self, query: Query) -> Estimate:
+        return await self._one(query)
 
 
 @pytest.mark.spec("SPEC-08.29", "SPEC-16.26")
@@ -25,7 +38,7 @@ async def test_of_each_context_one_goes_first_and_the_rest_follow_together() -> 
         return GOOD
 
     queries = [Query("a1", "a"), Query("b1", "b"), Query("a2", "a"), Query("a3", "a"), Query("b2", "b")]
-    assert await Fanout(judge)(queries) == [GOOD] * 5
+    assert await Alone(judge).estimate(queries) == [GOOD] * 5
     together = dict(seen)
     assert together["a1"] | together["b1"] == {"a1", "b1"}
     assert {"a2", "a3"} <= together["a2"]
@@ -42,15 +55,15 @@ async def test_the_order_holds_over_separate_calls_too() -> None:
             await release.wait()
         return GOOD
 
-    fanout = Fanout(judge)
-    calls = [asyncio.create_task(fanout([Query(claim, "c")])) for claim in ("first", "second", "third")]
-    other = asyncio.create_task(fanout([Query("elsewhere", "d")]))
+    verifier = Alone(judge)
+    calls = [asyncio.create_task(verifier.estimate([Query(claim, "c")])) for claim in ("first", "second", "third")]
+    other = asyncio.create_task(verifier.estimate([Query("elsewhere", "d")]))
     await other
     assert asked == ["first", "elsewhere"]
     release.set()
     await asyncio.gather(*calls)
     assert asked[2:] == ["second", "third"]
-    await fanout([Query("later", "c")])
+    await verifier.estimate([Query("later", "c")])
     assert asked[-1] == "later"
 
 
@@ -62,11 +75,11 @@ async def test_nobody_waits_for_a_first_that_failed_or_was_cancelled() -> None:
             await asyncio.Event().wait()
         return GOOD
 
-    fanout = Fanout(judge)
-    failed, good = await fanout([Query("fails", "c"), Query("fine", "c")])
+    verifier = Alone(judge)
+    failed, good = await verifier.estimate([Query("fails", "c"), Query("fine", "c")])
     assert (failed.error, good.error) == ("error: gone", None)
-    hanging = asyncio.create_task(fanout([Query("hangs", "d")]))
-    waiting = asyncio.create_task(fanout([Query("fine", "d")]))
+    hanging = asyncio.create_task(verifier.estimate([Query("hangs", "d")]))
+    waiting = asyncio.create_task(verifier.estimate([Query("fine", "d")]))
     await asyncio.sleep(0)
     hanging.cancel()
     assert await waiting == [GOOD]
@@ -76,9 +89,9 @@ async def test_many_contexts_do_not_pile_up() -> None:
     async def judge(query: Query) -> Estimate:
         return GOOD
 
-    fanout = Fanout(judge)
-    assert len(await fanout([Query("a", str(i)) for i in range(300)])) == 300
-    assert len(fanout._leads.get()._read) <= 64
+    verifier = Alone(judge)
+    assert len(await verifier.estimate([Query("a", str(i)) for i in range(300)])) == 300
+    assert len(verifier._leads.get()._read) <= 64
 
 
 async def test_no_more_at_once_than_allowed() -> None:
@@ -92,9 +105,9 @@ async def test_no_more_at_once_than_allowed() -> None:
         running -= 1
         return GOOD
 
-    fanout = Fanout(judge, concurrency=3)
+    verifier = Alone(judge, concurrency=3)
     queries = [Query(str(i), str(i % 7)) for i in range(40)]
-    await asyncio.gather(fanout(queries), fanout(queries))
+    await asyncio.gather(verifier.estimate(queries), verifier.estimate(queries))
     assert peak == 3
 
 
@@ -103,7 +116,7 @@ async def test_every_failure_of_ours_is_one_exception_not_a_group() -> None:
         raise ConfigError("no key")
 
     with pytest.raises(ConfigError):
-        await Fanout(judge)([Query("a", "c"), Query("b", "d")])
+        await Alone(judge).estimate([Query("a", "c"), Query("b", "d")])
 
 
 def test_a_second_event_loop_is_fine() -> None:
@@ -111,6 +124,6 @@ def test_a_second_event_loop_is_fine() -> None:
         await asyncio.sleep(0)
         return GOOD
 
-    fanout = Fanout(judge, concurrency=1)
+    verifier = Alone(judge, concurrency=1)
     for _ in range(2):
-        assert len(asyncio.run(fanout([Query(str(i), str(i)) for i in range(4)]))) == 4
+        assert len(asyncio.run(verifier.estimate([Query(str(i), str(i)) for i in range(4)]))) == 4

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -27,7 +28,7 @@ from groundwire.pipeline import CheckContext, check
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
 from groundwire.verdicts.judge import profile_for
-from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, BackendSpec, wrap_backend
+from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, wrap_backend
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.local.network import Network
@@ -220,11 +221,10 @@ async def _llm() -> list[Figure]:
     except MissingExtra:
         return []
     verifier = LogprobOrSampling(counted, label="llm")
-    raw = BackendSpec(
-        verifier, counted.name, verifier.identity, CONTEXT_TOKENS, LLM_THRESHOLD_BITS, requests=1, at_once=1
-    )
+    identity = verifier.identity
+    raw = Backend(verifier, counted.name, identity, CONTEXT_TOKENS, LLM_THRESHOLD_BITS, requests=1, at_once=1)
     guarded, _ = wrap_backend(raw, "self", config, "output", None)
-    backend = Backend("self", guarded, raw.context_tokens, raw.threshold_bits, raw.model)
+    backend = replace(raw, name="self", verifier=guarded)
     context = CheckContext(backend, profile_for(config, raw.threshold_bits), Metrics())
     case = Case(" ".join(fact(n) for n in range(LLM_CLAIMS)), (Source("S0", prose(WORDS)),))
     try:

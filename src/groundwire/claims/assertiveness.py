@@ -20,18 +20,8 @@ from groundwire.types import ClaimKind
 
 # The confidence an answer expresses for a claim.
 #
-# A stated figure takes precedence ("90 % sure", "confidence: 0.7"), then the strongest hedge by this table,
+# A stated figure takes precedence ("90 % sure", "confidence: 0.7"), then the strongest hedge of the table `hedges`,
 # then the configured target.
-#
-# | words | confidence |
-# |---|---|
-# | certainly, definitely, undoubtedly, without a doubt | 0.99 |
-# | almost certainly, surely | 0.95 |
-# | very likely, most likely, in all likelihood | 0.9 |
-# | probably, likely | 0.8 |
-# | presumably, apparently, seems to, appears to | 0.75 |
-# | might, may well, may have been, could have been | 0.6 |
-# | possibly, perhaps, maybe, it is possible that | 0.5 |
 #
 # "90 % of users", "a 95 % confidence interval", "a 30 % chance of rain", "more likely to" and "appears in" are
 # statements about the world, not about the speaker's confidence. "May" and "can" express permission or

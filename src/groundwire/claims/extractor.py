@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import groupby, zip_longest
+from itertools import chain, count, groupby, zip_longest
 
 from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import (
@@ -48,29 +48,28 @@ _MAX_COLUMN_NAME = 200  # characters; each row repeats the name, so long ones wo
 _LEAD_REACH = 160  # characters in which a lead-in ("Here is the summary:") must end
 
 
-@dataclass(frozen=True, slots=True)
-class _DraftClaim:
-    """A claim before numbering: citation labels as written, and no id."""
-
-    text: str
-    place: Span
-    kind: ClaimKind
-    confidence: float
-    labels: tuple[str, ...] = ()
-    sentence: int = 0
-
-
 @dataclass(slots=True)
 class _Answer:
-    """State of the extraction: the drafts, footnotes and position found so far."""
+    """State of the extraction: what was found so far.
+
+    `drafts` are the claims of each sentence, without ids and with citations as written.
+    """
 
     text: str
     target: float
     known: Collection[str]
-    drafts: list[_DraftClaim] = field(default_factory=list)
+    drafts: list[list[Claim]] = field(default_factory=list)
     footnotes: dict[str, str] = field(default_factory=dict)
-    sentence: int = 0
     in_references: bool = False
+
+    def add(self, text: str, place: Span, kind: ClaimKind, sure: float, labels: Iterable[str] = ()) -> None:
+        """Add a claim of the current sentence."""
+        self.drafts[-1].append(Claim("", text, place.start, place.end, tuple(labels), sure, kind))
+
+    def change_last(self, change: Callable[[Claim], Claim]) -> None:
+        """Change all claims of the last sentence that has any."""
+        claims = next((claims for claims in reversed(self.drafts) if claims), [])
+        claims[:] = map(change, claims)
 
 
 def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str] = ()) -> list[Claim]:
@@ -88,31 +87,26 @@ def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str]
     parts = blocks(answer)
     for block, following in zip_longest(parts, parts[1:]):
         _READERS.get(block.kind, _read_prose)(read, block, following)
-    return _numbered(read)
+    return _cited(read)
 
 
-def _numbered(read: _Answer) -> list[Claim]:
-    counts = {"c": 0, "s": 0}
-    cited = {label for draft in read.drafts for label in draft.labels}
+def _cited(read: _Answer) -> list[Claim]:
+    """The claims found, with their citations resolved to sources."""
+    drafts = list(chain.from_iterable(read.drafts))
+    cited = {label for draft in drafts for label in draft.citations}
     sources = {
         label: read.footnotes.get(label) or resolve(label, read.known, zero_based=("0" in cited)) for label in cited
     }
-    claims = []
-    for draft in read.drafts:
-        letter = "c" if draft.kind is ClaimKind.ASSERTION else "s"
-        counts[letter] += 1
-        claims.append(
-            Claim(
-                f"{letter}{counts[letter]}",
-                draft.text,
-                draft.place.start,
-                draft.place.end,
-                tuple(dict.fromkeys(sources[label] for label in draft.labels)),
-                draft.confidence,
-                draft.kind,
-            )
-        )
-    return claims
+    return numbered(
+        replace(draft, citations=tuple(dict.fromkeys(sources[label] for label in draft.citations))) for draft in drafts
+    )
+
+
+def numbered(claims: Iterable[Claim]) -> list[Claim]:
+    """Give the claims their ids: c1, c2, … to assertions, s1, s2, … to the others."""
+    ids = {"c": count(1), "s": count(1)}
+    letters = ((claim, "c" if claim.kind is ClaimKind.ASSERTION else "s") for claim in claims)
+    return [replace(claim, id=f"{letter}{next(ids[letter])}") for claim, letter in letters]
 
 
 def _read_prose(read: _Answer, block: Block, following: Block | None) -> None:
@@ -120,12 +114,13 @@ def _read_prose(read: _Answer, block: Block, following: Block | None) -> None:
     prose = strip_markup(read.text, block.lines, read.known)
     spans = [s for s in sentences(prose.text) if any(map(str.isalnum, prose.text[s.start : s.end]))]
     assigned = _assigned(prose, spans)
-    if not spans:
-        _cite_last(read, _labels(prose.marks))
-    for number, (span, cited) in enumerate(zip(spans, assigned, strict=True)):
+    if not spans:  # marks on a line of their own belong to the sentence before
+        cited = _labels(prose.marks)
+        read.change_last(lambda claim: replace(claim, citations=tuple(dict.fromkeys((*claim.citations, *cited)))))
+    for number, (span, marks) in enumerate(zip(spans, assigned, strict=True)):
         last = number == len(spans) - 1
         title = block.kind is BlockKind.HEADING or (last and _is_title(read.text, block, spans, following))
-        _read_sentence(read, prose, span, cited, title=title)
+        _read_sentence(read, prose, span, marks, title=title)
 
 
 def _read_heading(read: _Answer, block: Block, following: Block | None) -> None:
@@ -145,14 +140,14 @@ def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block
 
 
 def _read_sentence(read: _Answer, prose: PlainText, span: Span, cited: Sequence[CitationMark], *, title: bool) -> None:
-    read.sentence += 1
     text = prose.text[span.start : span.end]
-    if is_only_confidence(text):
-        _rate_last(read, stated(text))
+    level = stated(text)
+    if is_only_confidence(text) and level is not None:  # "Confidence: 80 %" is about the sentence before
+        read.change_last(lambda claim: replace(claim, confidence=level))
+    read.drafts.append([])
     if _REFERENCES.match(text):
         read.in_references = True
     whole = ClaimKind.META if _is_reference(read, text) else classify_sentence(text, heading=title)
-    level = stated(text)
     parts = list(_parts(text, whole))
     owned = _owned([span.start + start for start, _, _ in parts], cited)
     for (start, end, kind), labels in zip(parts, owned, strict=True):
@@ -160,8 +155,7 @@ def _read_sentence(read: _Answer, prose: PlainText, span: Span, cited: Sequence[
         place = prose.span(span.start + start, span.start + end)
         if not any(map(str.isalnum, piece)):
             continue  # only a stated confidence
-        sure = confidence(piece, read.target) if level is None else level
-        read.drafts.append(_DraftClaim(readable(piece), place, kind, sure, labels, read.sentence))
+        read.add(readable(piece), place, kind, confidence(piece, read.target) if level is None else level, labels)
 
 
 def _is_reference(read: _Answer, text: str) -> bool:
@@ -255,65 +249,32 @@ def _owned(starts: Sequence[int], cited: Sequence[CitationMark]) -> list[tuple[s
 def _assigned(prose: PlainText, spans: Sequence[Span]) -> list[list[CitationMark]]:
     """The citation marks of each sentence."""
     found: list[list[CitationMark]] = [[] for _ in spans]
-    leads = _marks_lead(prose, spans)
     at = 0
     for mark in prose.marks if spans else ():
         while at + 1 < len(spans) and spans[at + 1].start <= mark.start:
             at += 1
-        found[_owner(prose, spans, at, mark, leads=leads)].append(mark)
+        gap = mark.start >= spans[at].end and at + 1 < len(spans)
+        leads = prose.marks[0].start < spans[0].start  # "[1] One. [2] Two."
+        found[at + (gap and (leads or "\n" in prose.text[spans[at].end : mark.start]))].append(mark)
     return found
-
-
-def _marks_lead(prose: PlainText, spans: Sequence[Span]) -> bool:
-    """True if marks precede their sentences: "[1] One. [2] Two." """
-    return bool(prose.marks and spans) and prose.marks[0].start < spans[0].start
-
-
-def _owner(prose: PlainText, spans: Sequence[Span], at: int, mark: CitationMark, *, leads: bool) -> int:
-    gap = mark.start >= spans[at].end and at + 1 < len(spans)
-    return at + 1 if gap and (leads or "\n" in prose.text[spans[at].end : mark.start]) else at
-
-
-def _cite_last(read: _Answer, labels: tuple[str, ...]) -> None:
-    """Marks on a line of their own belong to the sentence before."""
-    _change_last(read, lambda draft: replace(draft, labels=tuple(dict.fromkeys((*draft.labels, *labels)))))
-
-
-def _rate_last(read: _Answer, level: float | None) -> None:
-    """ "Confidence: 80 %" after a sentence applies to that sentence."""
-    if level is not None:
-        _change_last(read, lambda draft: replace(draft, confidence=level))
-
-
-def _change_last(read: _Answer, change: Callable[[_DraftClaim], _DraftClaim]) -> None:
-    """Change all parts of the last sentence."""
-    last = read.drafts[-1].sentence if read.drafts else 0
-    for index in range(len(read.drafts) - 1, -1, -1):
-        if read.drafts[index].sentence != last:
-            break
-        read.drafts[index] = change(read.drafts[index])
 
 
 def _read_row(read: _Answer, block: Block, _: Block | None) -> None:
     """A table row becomes one claim: "column: cell; column: cell"."""
-    cells = [(name, strip_markup(read.text, [cell], read.known)) for name, cell in _columns(block)]
+    names = () if block.kind is BlockKind.HEADER else block.header
+    cells = [
+        (name, strip_markup(read.text, [cell], read.known))
+        for name, cell in zip((*names, *[""] * len(block.lines)), block.lines, strict=False)
+    ]
     said = [(name, cell) for name, cell in cells if any(map(str.isalnum, cell.text))]
     if not said:
         return
-    read.sentence += 1
     text = "; ".join(_labelled(name, cell.text) for name, cell in said)
-    start = said[0][1].at[0]
-    labels = dict.fromkeys(label for _, cell in cells for mark in cell.marks for label in mark.labels)
     kind = classify_sentence(text, heading=True) if block.kind is BlockKind.HEADER else ClaimKind.ASSERTION
-    place = Span(start, said[-1][1].at[-1] + 1)
-    sure = confidence(text, read.target)
-    read.drafts.append(_DraftClaim(text, place, kind, sure, tuple(labels), read.sentence))
-
-
-def _columns(block: Block) -> Iterator[tuple[str, Span]]:
-    names = () if block.kind is BlockKind.HEADER else block.header
-    for index, cell in enumerate(block.lines):
-        yield (names[index] if index < len(names) else ""), cell
+    place = Span(said[0][1].at[0], said[-1][1].at[-1] + 1)
+    read.drafts.append([])
+    labels = _labels([mark for _, cell in cells for mark in cell.marks])
+    read.add(text, place, kind, confidence(text, read.target), labels)
 
 
 def _labelled(name: str, cell: str) -> str:
@@ -355,9 +316,8 @@ def _uncommented(read: _Answer, lines: Sequence[Span]) -> Iterator[Span]:
 
 def _read_other(read: _Answer, place: Span) -> None:
     """Text that is no prose."""
-    read.sentence += 1
-    text = readable(read.text[place.start : place.end])
-    read.drafts.append(_DraftClaim(text, place, ClaimKind.META, read.target, (), read.sentence))
+    read.drafts.append([])
+    read.add(readable(read.text[place.start : place.end]), place, ClaimKind.META, read.target)
 
 
 def _read_definition(read: _Answer, block: Block, following: Block | None) -> None:

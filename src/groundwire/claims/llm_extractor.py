@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from groundwire.claims.extractor import extract
+from groundwire.claims.extractor import extract, numbered
 from groundwire.claims.markup import readable, strip_markup
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator, ask_about, json_items
@@ -50,7 +50,7 @@ async def extract_with_model(
     parts = _requests(claims)
     quoted = await asyncio.gather(*(_quotes(generator, answer[part.start : part.end]) for part in parts))
     quotes = [place for part, texts in zip(parts, quoted, strict=True) for place in _found(answer, part, texts)]
-    return _renumbered(piece for claim in claims for piece in _refined(answer, claim, quotes))
+    return numbered(piece for claim in claims for piece in _refined(answer, claim, quotes))
 
 
 def _requests(claims: Sequence[Claim]) -> list[Span]:
@@ -110,12 +110,3 @@ def _covers(answer: str, claim: Claim, quotes: Sequence[Span]) -> bool:
     heavy = any(any(map(str.isdigit, word)) or word[:1].isupper() for word in lost)
     short = all(len(_WORD.findall(answer[quote.start : quote.end])) >= 2 for quote in quotes)
     return len(quotes) >= 2 and short and not heavy and len(lost) <= _MAX_LOST * len(_WORD.findall(claim.text))
-
-
-def _renumbered(claims: Iterable[Claim]) -> list[Claim]:
-    counts = {"c": 0, "s": 0}
-    numbered = []
-    for claim in claims:
-        counts[claim.id[0]] += 1
-        numbered.append(replace(claim, id=f"{claim.id[0]}{counts[claim.id[0]]}"))
-    return numbered

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import reads_as_prose
@@ -53,26 +55,17 @@ _UNITS = frozenset(("meters", "metres", "feet", "miles", "inches", "yards", "kil
 _INTERVAL = re.compile(r"(?:∈|\b(?:in|range|interval|between|from|values?))\s*\Z", re.IGNORECASE)
 
 
-class SourceNames(Collection[str]):
+class SourceNames(dict[str, None]):
     """The names of the sources, prepared once to be looked up in any case."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = dict.fromkeys(names)
-        self.has_files = any(_FILE.fullmatch(name) for name in self._names)
-        self.folded = {name.casefold(): name for name in self._names}
+        super().__init__(dict.fromkeys(names))
+        self.has_files = any(_FILE.fullmatch(name) for name in self)
+        self.folded = {name.casefold(): name for name in self}
 
     @classmethod
     def of(cls, names: Collection[str]) -> SourceNames:
         return names if isinstance(names, SourceNames) else cls(names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +85,17 @@ def marks(text: str, known: Collection[str] = (), protected: Sequence[tuple[int,
     """
     names = SourceNames.of(known)
     found = []
-    for match in _outside(_BRACKETS.finditer(text), protected):
-        labels = _read(match, names)
+    for match in _BRACKETS.finditer(text):
+        labels = () if _touches(protected, *match.span()) else _read(match, names)
         if labels:
             found.append(CitationMark(match.start(), match.end(), labels))
     return found
+
+
+def _touches(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """True if [start, end) overlaps one of the ranges, which are in order and apart."""
+    at = bisect_right(ranges, start, key=lambda place: place[1])
+    return at < len(ranges) and ranges[at][0] < end
 
 
 def resolve(label: str, known: Collection[str], *, zero_based: bool = False) -> str:
@@ -132,15 +131,6 @@ def _stands_in(known_id: str, text: str) -> bool:
         return False
     at = text.find(known_id)
     return at >= 0 and not (text[at - 1 : at].isalnum() or text[at + len(known_id) :][:1].isalnum())
-
-
-def _outside(matches: Iterator[re.Match[str]], protected: Sequence[tuple[int, int]]) -> Iterator[re.Match[str]]:
-    at = 0
-    for match in matches:
-        while at < len(protected) and protected[at][1] <= match.start():
-            at += 1
-        if at == len(protected) or match.end() <= protected[at][0]:
-            yield match
 
 
 def _read(match: re.Match[str], names: SourceNames) -> tuple[str, ...]:
@@ -281,10 +271,14 @@ def readable(text: str) -> str:
 def strip_markup(answer: str, lines: Sequence[Span], known: Collection[str] = ()) -> PlainText:
     """Strip emphasis, link targets, tags and citation marks from some lines of an answer."""
     raw, at = _joined(answer, lines)
-    pieces, code = _unmarked(raw)
+    code = _code_spans(raw)
+    pieces = _unmarked(raw, code)
     text = "".join(piece for _, piece in pieces)
     where = [at[start + i] for start, piece in pieces for i in range(len(piece))]
-    return _uncited(text, where, marks(text, known, _within(pieces, code)))
+    ends = accumulate(len(piece) for _, piece in pieces)
+    placed = ((start, end - len(piece), end) for (start, piece), end in zip(pieces, ends, strict=True))
+    protected = [(first, last) for start, first, last in placed if _touches(code, start, start + 1)]
+    return _uncited(text, where, marks(text, known, protected))
 
 
 def _joined(answer: str, lines: Sequence[Span]) -> tuple[str, list[int]]:
@@ -299,24 +293,21 @@ def _joined(answer: str, lines: Sequence[Span]) -> tuple[str, list[int]]:
     return "".join(text), at
 
 
-def _unmarked(raw: str) -> tuple[list[tuple[int, str]], list[tuple[int, int]]]:
-    """The remaining text as (offset, piece) pairs, and the ranges that are code."""
-    code = _code_spans(raw)
+def _unmarked(raw: str, code: Sequence[tuple[int, int]]) -> list[tuple[int, str]]:
+    """The remaining text as (offset, piece) pairs; in code only backticks and invisible characters are markup."""
     pieces: list[tuple[int, str]] = []
-    done, inner = 0, 0
+    done = 0
     comments = raw.rfind("-->")
     for match in _INLINE.finditer(raw):
-        while inner < len(code) and code[inner][1] <= match.start():
-            inner += 1
-        in_code = inner < len(code) and code[inner][0] <= match.start()
-        if match.start() < done or (in_code and not match["ticks"] and not match["hidden"]):
+        plain = not match["ticks"] and not match["hidden"] and _touches(code, match.start(), match.start() + 1)
+        if match.start() < done or plain:
             continue
         for start, piece, end in _kept(raw, match, comments):
             pieces.append((done, raw[done : match.start()]))
             pieces.append((start, piece))
             done = end
     pieces.append((done, raw[done:]))
-    return [piece for piece in pieces if piece[1]], code
+    return [piece for piece in pieces if piece[1]]
 
 
 def _kept(raw: str, match: re.Match[str], comments: int) -> Iterator[tuple[int, str, int]]:
@@ -385,18 +376,6 @@ def _code_spans(raw: str) -> list[tuple[int, int]]:
             index = same[-1]
         index += 1
     return spans
-
-
-def _within(pieces: Sequence[tuple[int, str]], code: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The code ranges of the raw text, in the coordinates of the pieces joined."""
-    found, done, inner = [], 0, 0
-    for start, piece in pieces:
-        while inner < len(code) and code[inner][1] <= start:
-            inner += 1
-        if inner < len(code) and code[inner][0] <= start:
-            found.append((done, done + len(piece)))
-        done += len(piece)
-    return found
 
 
 def _uncited(text: str, at: Sequence[int], found: Sequence[CitationMark]) -> PlainText:

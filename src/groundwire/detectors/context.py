@@ -159,18 +159,9 @@ def segment_response(response: str, now: datetime, named: Sequence[str] = ()) ->
         claims = _claims(sentence)
         mentioned = tuple(_placed(mention, sentence) for mention in mentions(sentence.text))
         claims, mentioned, antecedents = _resolved(claims, mentioned, antecedents)
-        found.append(
-            Segment(
-                index,
-                response[sentence.start : sentence.end],
-                sentence.start,
-                sentence.end,
-                claims,
-                mentioned,
-                tuple(_placed(time, sentence) for time in times(sentence.text, 0, now)),
-                sentence.assertive,
-            )
-        )
+        said, place = response[sentence.start : sentence.end], (sentence.start, sentence.end)
+        when = tuple(_placed(time, sentence) for time in times(sentence.text, 0, now))
+        found.append(Segment(index, said, *place, claims, mentioned, when, sentence.assertive))
     return tuple(found)
 
 

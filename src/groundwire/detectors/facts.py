@@ -328,12 +328,8 @@ def _nonexistence(context: DetectionContext, mention: Mention) -> Flag:
     misspelt = near is not None or any(ratio(wanted.casefold(), name) >= 100 * _SIMILAR_FROM for name in spoken)
     similar = f"; similar: {near.entity.name}" if near else ""
     return Flag(
-        type=HallucinationType.NONEXISTENT_ENTITY,
-        start=mention.start,
-        end=mention.end,
-        content=context.response[mention.start : mention.end],
-        confidence=nonexistence_confidence(mention, misspelt),
-        suggestion=f"Could not find entity: '{mention.text}'",
-        evidence=f"Not found in dialogue history or knowledge base{similar}",
+        HallucinationType.NONEXISTENT_ENTITY, mention.start, mention.end,
+        context.response[mention.start : mention.end], nonexistence_confidence(mention, misspelt),
+        f"Could not find entity: '{mention.text}'", f"Not found in dialogue history or knowledge base{similar}",
         related=(("kb_lookup", f"{mention.text}: no such entity{similar}"),),
-    )
+    )  # fmt: skip

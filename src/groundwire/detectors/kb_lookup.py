@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from functools import lru_cache
 
 from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.openie.lexicon import UNIT_NOUNS, Form, form_of, groups, inverse, normal, same
@@ -604,11 +603,6 @@ def is_licensed(context: DetectionContext, name: str) -> bool:
     wanted = fold(strip_unit_noun(name) or bare(name))
     texts = (*(s.text for s in context.sources), *(turn.text for turn in context.dialogue.turns), context.question)
     found = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
-    if not wanted or any(found.search(_folded(text)) for text in texts if text):
+    if not wanted or any(found.search(fold(text)) for text in texts if text):
         return True
     return any(same_name(bare(name), spoken) for spoken in context.dialogue.names)
-
-
-@lru_cache(maxsize=32)
-def _folded(text: str) -> str:
-    return fold(text)

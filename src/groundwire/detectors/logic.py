@@ -29,7 +29,7 @@ from itertools import combinations, pairwise
 from groundwire.detectors.context import DetectionContext, make_flag
 from groundwire.detectors.statements import StatedValue, agree, clauses, named_value, stated_values
 from groundwire.openie.lexicon import BE, DO, HAVE, Form, Tag, Token, tokens, verb_forms
-from groundwire.text.lexicon import CATEGORIES, EXCLUSIVE, OPPOSED_VERBS, expressions, word_set, word_table
+from groundwire.text.lexicon import CATEGORIES, EXCLUSIVE, OPPOSED_VERBS, expressions, word_sets, word_table
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import normalise
 from groundwire.types import Flag, HallucinationType, Segment, Triple
@@ -55,15 +55,11 @@ _MAX_TEMPLATES = 100  # clauses compared in pairs
 _MAX_CHARS = 1000  # longer "sentences" are lists, code or noise
 _MAX_TOKENS = 25  # longer clauses never recur word for word
 _MIN_WORDS = 2  # words that identify a statement
-_LEADS = word_set("however therefore thus so also overall moreover additionally furthermore and but")
-_SKIPPED = word_set("the also both currently actually really very quite of do does did don't doesn't didn't")
+_LEADS, _SKIPPED, _PLACING, _PERSONAL, _UNCLEAR = word_sets("detect_logic", "leads skipped placing personal unclear")
 _SAME_FORM = {"are": "is", "were": "was", "have": "has"}
 _QUANTITIES = {"every": "all every each both", "none": "no none", "some": "some several many most few one"}
 _OPPOSED = {normalise(verb): frozenset(map(normalise, opposites)) for verb, opposites in OPPOSED_VERBS.items()}
 _NOUNS = (Tag.WORD, Tag.NAME, Tag.NUMBER, Tag.POSSESSIVE)
-_PLACING = word_set("at on in by from to until")
-_PERSONAL = word_set("it he she they")
-_UNCLEAR = word_set("i you we this that these those who which what one someone anyone they a an")
 _PROPERTY = "property"
 
 

@@ -84,10 +84,14 @@ async def detect(
         else:
             weight: float = getattr(chosen.weights, name)
             flags += [replace(flag, confidence=min(1.0, flag.confidence * weight)) for flag in found]
-    certain = [flag for flag in merge_overlapping(flags) if flag.confidence >= chosen.detection_threshold]
+    certain: Sequence[Flag] = [f for f in merge_overlapping(flags) if f.confidence >= chosen.detection_threshold]
+    if certain:
+        from groundwire.detectors.wording import with_scores
+
+        certain = with_scores(certain, context.segments, chosen.evidence_weights)
     mentioned = (m for piece in context.segments for m in piece.mentions if m.kind is not MentionKind.PRONOUN)
     return Detection(
-        flags=_scored(certain, context, chosen),
+        flags=tuple(certain),
         segments=context.segments,
         entities_verified=len({m.text.casefold() for m in mentioned}) if context.known is not None else 0,
         claims_checked=sum(len(piece.claims) for piece in context.segments),
@@ -96,14 +100,6 @@ async def detect(
         skipped=tuple(f"{name}: {why}" for name, why in skipped.items()),
         errors=tuple(errors),
     )
-
-
-def _scored(flags: Sequence[Flag], context: DetectionContext, settings: DetectorsConfig) -> tuple[Flag, ...]:
-    if not flags:
-        return ()
-    from groundwire.detectors.wording import with_scores
-
-    return with_scores(flags, context.segments, settings.evidence_weights)
 
 
 async def detect_in_answer(case: Case, settings: DetectorsConfig | None = None) -> Detection | None:

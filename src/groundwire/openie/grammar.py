@@ -63,8 +63,9 @@ class Tie:
 
 @dataclass(slots=True)
 class SentenceParse:
-    """The parser state: tokens, and the clauses and ties found so far."""
+    """The parser state: a sentence with its tokens, and the clauses and ties found so far."""
 
+    text: str
     tokens: Sequence[Token]
     clauses: list[VerbClause] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
@@ -74,6 +75,13 @@ class SentenceParse:
 
     def low(self, at: int) -> str:
         return self.tokens[at].low if 0 <= at < len(self.tokens) else ""
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """The range in `text` of the tokens [first, last)."""
+        return self.tokens[first].start, self.tokens[last - 1].end
+
+    def words(self, phrase: Phrase) -> str:
+        return self.text[slice(*self.span(phrase.first, phrase.last))]
 
 
 def verb_group(state: SentenceParse, at: int, *, plural: bool = False) -> tuple[Verb | None, int]:
@@ -319,11 +327,11 @@ _CLAUSE_LEADS = word_set("before after since until as for than")
 _MARKS = frozenset({",", "–", "—"})  # they enclose parenthetical clauses
 
 
-def parse(tokens: Sequence[Token]) -> SentenceParse:
+def parse(sentence: str) -> SentenceParse:
     """Parse the clauses of a sentence that can be recognised reliably."""
-    state = SentenceParse(tokens)
+    state = SentenceParse(sentence, en.tokens(sentence))
     at, real = 0, True
-    while at < len(tokens):
+    while at < len(state.tokens):
         after = _clause(state, at, real=real and state.low(at) not in en.CONDITIONS)
         at = after if after > at else at + 1
         at, real = _next_start(state, at)

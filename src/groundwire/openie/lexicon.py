@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES
-from groundwire.text.lexicon import NEGATING_ADVERBS, word_set, word_table
+from groundwire.text.lexicon import NEGATING_ADVERBS, word_set, word_sets, word_table
 from groundwire.text.names import GIVEN_NAMES, names
 from groundwire.text.tokens import cached, is_stop, language_hint
 from groundwire.types import Mention, MentionKind
@@ -65,17 +65,11 @@ _TOKEN = re.compile(
 )
 
 _WORDS = {name: word_set(words) for name, words in word_table("openie")["classes"].items()}
-DETERMINERS, QUANTIFIERS, MODALS = _WORDS["determiners"], _WORDS["quantifiers"], _WORDS["modals"]
-NUMBER_WORDS = _WORDS["number_words"]
-POSSESSIVE_PRONOUNS = word_set("my our your his her its their")
-CONDITIONS = word_set("if unless whether when whenever once")
-BE = word_set("is are was were be been being am isn't aren't wasn't weren't ain't")
-HAVE = word_set("has have had hasn't haven't hadn't having")
-DO = word_set("do does did don't doesn't didn't")
-UNREAL = word_set("could may might should would couldn't mightn't shouldn't wouldn't must mustn't")
+DETERMINERS, QUANTIFIERS, MODALS, NUMBER_WORDS, POSSESSIVE_PRONOUNS, CONDITIONS, BE, HAVE, DO, UNREAL = word_sets(
+    "openie", "determiners quantifiers modals number_words possessive_pronouns conditions be have do unreal", "classes"
+)
 TIME_NOUNS = _WORDS["time_nouns"] | {name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())}
-TIME_LEADS = word_set("last next this every each early late mid that")
-UNITS = _WORDS["units"]
+TIME_LEADS, UNITS = _WORDS["time_leads"], _WORDS["units"]
 """Nouns for a part of an organisation, or for the whole."""
 MONEY = re.compile(r"[$€£₪¥]?\s?\d")
 
@@ -315,6 +309,7 @@ UNIT_NOUNS = _NAMES["unit_nouns"]
 _NO_PERSON = NAMED_UNITS | _NAMES["organisations"]
 _NAME_MARKS = re.compile(r"['’-]|\.\Z")
 _OPENS_DEFINITE = word_set("the this that our your their")
+_PERSONAL = word_set("he she it they him her them his its their")
 
 
 def mentions(sentence: str) -> list[Mention]:
@@ -328,16 +323,12 @@ def mentions(sentence: str) -> list[Mention]:
     found = tokens(sentence)
     english = language_hint(sentence) == "en"
     described = list(_definite(sentence, found)) if english else []
-    named = [m for m in _named(sentence) if not any(d.start <= m.start and m.end <= d.end for d in described)]
-    pronouns = list(_pronouns(found)) if english else []
-    return sorted([*described, *named, *pronouns], key=lambda m: m.start)
-
-
-def _named(sentence: str) -> Iterator[Mention]:
-    for name in names(sentence):
-        text = name.text.strip()
-        if name.sure or text.lower() in GIVEN_NAMES:
-            yield Mention(text, name.start, name.start + len(text), MentionKind.PROPER_NAME)
+    named = [(n.text.strip(), n.start) for n in names(sentence) if n.sure or n.text.strip().lower() in GIVEN_NAMES]
+    proper = [Mention(text, start, start + len(text), MentionKind.PROPER_NAME) for text, start in named]
+    apart = [m for m in proper if not any(d.start <= m.start and m.end <= d.end for d in described)]
+    personal = [t for t in found if english and t.low in _PERSONAL and t.tag in (Tag.PRONOUN, Tag.DET)]
+    pronouns = [Mention(t.text, t.start, t.end, MentionKind.PRONOUN) for t in personal]
+    return sorted([*described, *apart, *pronouns], key=lambda m: m.start)
 
 
 def _definite(sentence: str, found: list[Token]) -> Iterator[Mention]:
@@ -360,15 +351,6 @@ def _definite(sentence: str, found: list[Token]) -> Iterator[Mention]:
         if not all(t.tag is Tag.NAME for t in body):
             yield Mention(sentence[token.start : body[-1].end], token.start, body[-1].end, MentionKind.DEFINITE)
             at = end
-
-
-_PERSONAL = word_set("he she it they him her them his its their")
-
-
-def _pronouns(found: list[Token]) -> Iterator[Mention]:
-    for token in found:
-        if token.low in _PERSONAL and token.tag in (Tag.PRONOUN, Tag.DET):
-            yield Mention(token.text, token.start, token.end, MentionKind.PRONOUN)
 
 
 def is_person(name: str) -> bool:

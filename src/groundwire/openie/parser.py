@@ -14,60 +14,37 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator, ask_about, json_items
 from groundwire.openie import lexicon as en
 from groundwire.openie.grammar import Phrase, SentenceParse, Tie, Verb, VerbClause, parse
-from groundwire.openie.lexicon import Tag, normal, tokens
+from groundwire.openie.lexicon import Tag, normal
 from groundwire.text.dates import dates
-from groundwire.text.lexicon import forms, word_set
+from groundwire.text.lexicon import forms, word_set, word_table
 from groundwire.text.tokens import language_hint
 from groundwire.types import Segment, Tense, Triple
 
 MAX_CHARS = 1200
 """Longer "sentences" are lists, code or noise."""
 
-_MEASURES = forms("height: tall high; length: long; width: wide; depth: deep; age: old; weight: heavy")
-_ONE_TIME_EVENTS = forms(
-    """
-    founded: found co-found; established: establish; launched: launch; released: release; published: publish;
-    acquired: acquire; unveiled: unveil; introduced: introduce
-    """
-)
+_MEASURES, _ONE_TIME_EVENTS = map(forms, word_table("openie")["bases"].values())
 _WEAK_NOUNS = word_set("number amount total one kind type sort part member lot name") | {""}
 _LIGHT = re.compile(r"^(?:the|a|an|this|these|those|its|our|their|his|her)\s+", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _ParsedSentence:
-    text: str
-    state: SentenceParse
-
-    def span(self, first: int, last: int) -> tuple[int, int]:
-        tokens = self.state.tokens
-        return tokens[first].start, tokens[last - 1].end
-
-    def cut(self, start: int, end: int) -> str:
-        return self.text[start:end]
-
-    def words(self, phrase: Phrase) -> str:
-        return self.cut(*self.span(phrase.first, phrase.last))
 
 
 def triples(sentence: str) -> list[Triple]:
     """Extract the triples of one sentence; their spans are offsets in it."""
     if len(sentence) > MAX_CHARS or not sentence.strip() or language_hint(sentence) != "en":
         return []
-    state = parse(tokens(sentence))
-    parsed = _ParsedSentence(sentence, state)
-    found = [triple for clause in state.clauses for triple in _clause_triples(parsed, clause)]
-    found += [triple for tie in state.ties for triple in _tie_triples(parsed, tie)]
+    parsed = parse(sentence)
+    found = [triple for clause in parsed.clauses for triple in _clause_triples(parsed, clause)]
+    found += [triple for tie in parsed.ties for triple in _tie_triples(parsed, tie)]
     return list(dict.fromkeys(found))
 
 
-def _clause_triples(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
+def _clause_triples(parsed: SentenceParse, clause: VerbClause) -> Iterator[Triple]:
     if not clause.verb.real:
         return
     lemma = clause.verb.lemma
@@ -79,17 +56,17 @@ def _clause_triples(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Tri
         for thing in clause.objects:
             yield _triple(parsed, clause, lemma, thing)
         if clause.objects and not clause.verb.passive:
-            lemma = f"{lemma} {parsed.state.low(clause.objects[-1].head)}"
+            lemma = f"{lemma} {parsed.low(clause.objects[-1].head)}"
             yield from _event(parsed, clause)
         yield from _tails(parsed, clause, lemma)
         if clause.verb.passive and not clause.objects and not clause.tails:
             at = clause.verb.start
-            while parsed.state.low(at) != lemma:
+            while parsed.low(at) != lemma:
                 at += 1
             yield _triple(parsed, clause, "be", Phrase(at, at + 1, at))
 
 
-def _event(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
+def _event(parsed: SentenceParse, clause: VerbClause) -> Iterator[Triple]:
     """ "Ann founded Acme in 1990" also states that Acme was founded in 1990.
 
     Only for events that happen once: a product launched in Germany in 2024 may have been launched elsewhere
@@ -97,7 +74,7 @@ def _event(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
     """
     thing, when = clause.objects[-1], [tail for tail in clause.tails if tail[0] in ("in", "on", "at")]
     done = _ONE_TIME_EVENTS.get(clause.verb.lemma)
-    named = parsed.state.tag(thing.head) is Tag.NAME and thing.determiner in ("", "the")
+    named = parsed.tag(thing.head) is Tag.NAME and thing.determiner in ("", "the")
     if not done or len(clause.objects) > 1 or len(when) != 1 or not named or thing.of or thing.owner:
         return
     word, phrases = when[0]
@@ -105,13 +82,13 @@ def _event(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
         yield _triple(parsed, clause, f"{done} {word}", phrases[0], subject=thing)
 
 
-def _tails(parsed: _ParsedSentence, clause: VerbClause, stem: str) -> Iterator[Triple]:
+def _tails(parsed: SentenceParse, clause: VerbClause, stem: str) -> Iterator[Triple]:
     for word, phrases in clause.tails:
         for phrase in phrases if word != "per" else ():
             yield _triple(parsed, clause, f"{stem} {word}".strip(), phrase)
 
 
-def _copula(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
+def _copula(parsed: SentenceParse, clause: VerbClause) -> Iterator[Triple]:
     """ "X is …": a measure, a role, or a plain description."""
     owned = _owned(parsed, clause.subject)
     for thing in clause.objects:
@@ -128,73 +105,73 @@ def _copula(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
                 predicate = owned[1] if owned else f"be {word}".strip()
                 yield _triple(parsed, clause, predicate, phrase, subject=owned[0] if owned else None)
     else:
-        adjective = parsed.state.low(clause.objects[-1].head) if not clause.objects[-1].determiner else ""
+        adjective = parsed.low(clause.objects[-1].head) if not clause.objects[-1].determiner else ""
         yield from _tails(parsed, clause, f"be {adjective}".strip())
 
 
-def _description(parsed: _ParsedSentence, clause: VerbClause, thing: Phrase) -> Iterator[Triple]:
+def _description(parsed: SentenceParse, clause: VerbClause, thing: Phrase) -> Iterator[Triple]:
     """ "Paris is the capital of France" gives a triple about Paris and one about France."""
     yield _triple(parsed, clause, "be", thing)
     owned = _owned(parsed, thing)
-    role = parsed.state.tag(thing.head if thing.of is None else thing.core - 1)
+    role = parsed.tag(thing.head if thing.of is None else thing.core - 1)
     named = role in (Tag.WORD, Tag.VERB, Tag.NAME) and thing.determiner not in ("a", "an")
     if owned and named and not clause.verb.denied:
         yield _triple(parsed, clause, owned[1], clause.subject, subject=owned[0])
 
 
-def _owned(parsed: _ParsedSentence, phrase: Phrase) -> tuple[Phrase, str] | None:
+def _owned(parsed: SentenceParse, phrase: Phrase) -> tuple[Phrase, str] | None:
     """The owner of a phrase and the relation: (France, "capital")."""
     last = phrase.core or phrase.last
     if phrase.owner is not None:
-        start = phrase.owner.last + (parsed.state.tag(phrase.owner.last) is Tag.POSSESSIVE)
+        start = phrase.owner.last + (parsed.tag(phrase.owner.last) is Tag.POSSESSIVE)
         return phrase.owner, _noun(parsed, start, last)
-    pronoun = parsed.state.tag(phrase.head) is Tag.PRONOUN
+    pronoun = parsed.tag(phrase.head) is Tag.PRONOUN
     if phrase.of is None or pronoun or phrase.determiner not in ("the", ""):
         return None
     noun = _noun(parsed, phrase.first + bool(phrase.determiner), last)
     return (phrase.of, noun) if noun not in _WEAK_NOUNS else None
 
 
-def _noun(parsed: _ParsedSentence, first: int, last: int) -> str:
-    return " ".join(parsed.state.low(i) for i in range(first, last) if parsed.state.tag(i) is not Tag.ADVERB)
+def _noun(parsed: SentenceParse, first: int, last: int) -> str:
+    return " ".join(parsed.low(i) for i in range(first, last) if parsed.tag(i) is not Tag.ADVERB)
 
 
-def _measure(parsed: _ParsedSentence, clause: VerbClause, thing: Phrase) -> Triple | None:
+def _measure(parsed: SentenceParse, clause: VerbClause, thing: Phrase) -> Triple | None:
     """ "is 330 metres tall": the adjective names the attribute."""
-    last, first = parsed.state.low(thing.last - 1), _first_word(parsed, thing)
-    numbered = parsed.state.tag(first) is Tag.NUMBER and thing.last - thing.first >= 2
+    last, first = parsed.low(thing.last - 1), _first_word(parsed, thing)
+    numbered = parsed.tag(first) is Tag.NUMBER and thing.last - thing.first >= 2
     if last not in _MEASURES or not numbered:
         return None
     return _triple(parsed, clause, _MEASURES[last], Phrase(first, thing.last - 1, thing.last - 2))
 
 
-def _first_word(parsed: _ParsedSentence, thing: Phrase) -> int:
+def _first_word(parsed: SentenceParse, thing: Phrase) -> int:
     at = thing.first
-    while parsed.state.tag(at) in (Tag.ADVERB, Tag.DET) and at < thing.head:
+    while parsed.tag(at) in (Tag.ADVERB, Tag.DET) and at < thing.head:
         at += 1
     return at
 
 
-def _having(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
+def _having(parsed: SentenceParse, clause: VerbClause) -> Iterator[Triple]:
     """ "has a population of 2 million", "has 500 employees": the noun is the predicate; else "have"."""
     for thing in clause.objects:
         first = _first_word(parsed, thing)
         amount = first
-        while amount < thing.last and parsed.state.tag(amount) is Tag.NUMBER:
+        while amount < thing.last and parsed.tag(amount) is Tag.NUMBER:
             amount += 1
         if first < amount < thing.last and thing.of is None:
             noun = _noun(parsed, amount, thing.core or thing.last)
             yield _triple(parsed, clause, noun, Phrase(first, amount, amount - 1))
-        elif thing.of is not None and parsed.state.tag(_first_word(parsed, thing.of)) is Tag.NUMBER:
+        elif thing.of is not None and parsed.tag(_first_word(parsed, thing.of)) is Tag.NUMBER:
             start = thing.first + bool(thing.determiner)
             yield _triple(parsed, clause, _noun(parsed, start, thing.core), thing.of)
         else:
             yield _triple(parsed, clause, "have", thing)
-    head = parsed.state.low(clause.objects[-1].head)
+    head = parsed.low(clause.objects[-1].head)
     yield from _tails(parsed, clause, f"have {head}")
 
 
-def _tie_triples(parsed: _ParsedSentence, tie: Tie) -> Iterator[Triple]:
+def _tie_triples(parsed: SentenceParse, tie: Tie) -> Iterator[Triple]:
     clause = VerbClause(tie.left, Verb("be", tense=Tense.PRESENT), (tie.right,))
     if tie.word == "be":
         yield from _description(parsed, clause, tie.right)
@@ -203,7 +180,7 @@ def _tie_triples(parsed: _ParsedSentence, tie: Tie) -> Iterator[Triple]:
 
 
 def _triple(
-    parsed: _ParsedSentence, clause: VerbClause, predicate: str, thing: Phrase, *, subject: Phrase | None = None
+    parsed: SentenceParse, clause: VerbClause, predicate: str, thing: Phrase, *, subject: Phrase | None = None
 ) -> Triple:
     """A statement of the clause about `subject`, by default the clause's own."""
     who = subject or clause.subject
@@ -215,13 +192,13 @@ def _triple(
     lacking = any(o.determiner == "no" for o in clause.objects)
     denied = clause.verb.denied or thing.first in clause.denied_objects or lacking
     return Triple(
-        parsed.cut(*subject_span), predicate, parsed.words(thing), start, end, subject_span, object_span, denied,
-        _quantifier(parsed, clause.subject), parsed.cut(start, end), clause.verb.tense,
+        parsed.text[slice(*subject_span)], predicate, parsed.words(thing), start, end, subject_span, object_span,
+        denied, _quantifier(parsed, clause.subject), parsed.text[start:end], clause.verb.tense,
     )  # fmt: skip
 
 
-def _quantifier(parsed: _ParsedSentence, subject: Phrase) -> str:
-    low = parsed.state.low(subject.first)
+def _quantifier(parsed: SentenceParse, subject: Phrase) -> str:
+    low = parsed.low(subject.first)
     if low in ("nobody", "nothing", "none"):
         return "no"
     return low if low in en.QUANTIFIERS else ""

@@ -56,7 +56,9 @@ class CitedSources:
         self._ids = {source.id for source in sources}
         self._names: dict[str, str] = {}
         for source in sources:
-            for name in (source.id.casefold(), *_origins(source)):
+            path = PurePath(source.origin)
+            file = (path.name.casefold(), path.stem.casefold()) if source.origin else ()
+            for name in (source.id.casefold(), *file):
                 self._names.setdefault(name, source.id)
         self._counted = any(_COUNTED.match(source.id) for source in sources)
 
@@ -124,11 +126,6 @@ def resolve(citation: str, sources: Sequence[Source]) -> str | None:
     # A tuple is immutable, so the lookup prepared for an earlier claim is still valid.
     found = _prepared(_SameObject(sources)) if isinstance(sources, tuple) else CitedSources(sources)
     return found.resolve(citation)
-
-
-def _origins(source: Source) -> tuple[str, ...]:
-    path = PurePath(source.origin)
-    return (path.name.casefold(), path.stem.casefold()) if source.origin else ()
 
 
 def phantoms(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:
@@ -226,12 +223,8 @@ def _marker_lines(raw: str, bare: bool, marker: str) -> str:
     """One marker per replaced line; in place of an unquoted value of data it is quoted, so that it parses."""
     if bare:
         return f'"{marker}"' + "\n" * raw.count("\n")
-    return "\n".join([marker, *(_marked(line, marker) for line in raw.split("\n")[1:])])
-
-
-def _marked(line: str, marker: str) -> str:
-    indent = line[: len(line) - len(line.lstrip())]
-    return indent + marker if line.strip() else line
+    rest = [line[: len(line) - len(line.lstrip())] + marker if line.strip() else line for line in raw.split("\n")[1:]]
+    return "\n".join([marker, *rest])
 
 
 def is_evidence(piece: TextPiece) -> bool:
@@ -259,33 +252,6 @@ def without_source(context: str, source_id: str, marker: str) -> str:
     # No text of a source begins a line like this: the `Neutraliser` has replaced its brackets.
     block = re.compile(rf"^({re.escape(header(source_id))}).*?(?=\n\n\[[\w.:\-]{{1,64}}\] |\Z)", re.M | re.S)
     return block.sub(lambda match: match[1] + marker, context)
-
-
-def excerpt(
-    picked: Sequence[tuple[Source, Sequence[tuple[int, TextPiece]]]],
-    cut: Collection[tuple[str, int]],
-    neutral: Neutraliser,
-    marker: str,
-) -> str:
-    """Render selected pieces as a context, one per line, with `…` for omissions.
-
-    Args:
-        picked: per source its pieces, each with its number in the source.
-        cut: (source id, number) of pieces that are replaced by their label and the marker.
-    """
-    blocks = []
-    for source, numbered in picked:
-        lines: list[str] = []
-        last = -1
-        for number, piece in numbered:
-            if number > last + 1:
-                lines.append(GAP)
-            last = number
-            gone = (source.id, number) in cut and is_evidence(piece)
-            above = neutral(f"{piece.under} ") if piece.under else ""  # the heading itself may be omitted
-            lines.append(above + (labelled(neutral(piece.label), marker) if gone else neutral(piece.text)))
-        blocks.append((source.id, "\n".join(lines)))
-    return whole(blocks)
 
 
 # Chosen by hand.
@@ -329,12 +295,10 @@ class Evidence:
         self.full = self._render(self._all, frozenset())
         bare = self._render(self._all, self._everything)
         self.fits = max(tokens(self.full), tokens(bare)) <= context_tokens
-        self.bare = bare if self.fits else self._names_only()
-
-    def _names_only(self) -> str:
-        """The context without evidence if even the markers are too long: as many source ids as fit."""
-        room = self.context_tokens // (tokens(header(self.index.sources[0].id) + self.marker) + 1)
-        return whole((source.id, self.marker) for source in self.index.sources[: max(1, room)])
+        if not self.fits:  # even the markers may be too long: as many source ids as fit
+            room = context_tokens // (tokens(header(self.index.sources[0].id) + marker) + 1)
+            bare = whole((source.id, marker) for source in self.index.sources[: max(1, room)])
+        self.bare = bare
 
     def gather(self, claim: Claim, about: str = "") -> Gathered:
         """Build the contexts of one claim; `about` is the text before it, to which a pronoun may refer."""
@@ -343,15 +307,8 @@ class Evidence:
         cited = cited_ids(claim.citations, self.index.sources)
         found = self.index.numbers(query, budget=self.context_tokens, only=cited or None)
         elsewhere = self.index.numbers(query, k=_ELSEWHERE, without=cited) if cited else []
-        with_text, without_text = self._contexts(query, cited, found)
-        units = self.index.units
-        return Gathered(
-            with_text,
-            without_text,
-            self._cited_text(query, cited),
-            tuple(ref_of(units[number]) for number in found),
-            tuple(ref_of(units[number]) for number in elsewhere),
-        )
+        refs, others = (tuple(ref_of(self.index.units[n]) for n in numbers) for numbers in (found, elsewhere))
+        return Gathered(*self._contexts(query, cited, found), self._cited_text(query, cited), refs, others)
 
     def _contexts(self, query: str, cited: Sequence[str], found: Sequence[int]) -> tuple[str, str]:
         cut = self._of(cited) if cited else frozenset(found) or self._everything
@@ -397,10 +354,8 @@ class Evidence:
             picked = self._fill(picked, self._cited(query, cited, budget), budget)
         picked = self._fill(picked, self.index.ranked(query, floor=_FLOOR), self.context_tokens)
         # The most relevant unit is shown even if it is longer than the budget.
-        return picked or self.index.ranked(query)[:1] or self._fill([], self._leading(), self.context_tokens)
-
-    def _leading(self) -> range:
-        return range(min(_LEADING_UNITS, len(self.index.units)))
+        leading = range(min(_LEADING_UNITS, len(self.index.units)))
+        return picked or self.index.ranked(query)[:1] or self._fill([], leading, self.context_tokens)
 
     def _fill(self, picked: Sequence[int], candidates: Sequence[int], budget: int) -> list[int]:
         """Add candidates in their order as far as the budget goes."""
@@ -428,13 +383,17 @@ class Evidence:
         return max(int(self.index.costs[number]), tokens(self.marker) + 1) + tokens(header(unit.source)) + 1
 
     def _excerpt(self, shown: Sequence[int], cut: frozenset[int]) -> str:
-        picked: dict[int, list[tuple[int, TextPiece]]] = {}
-        removed: set[tuple[str, int]] = set()
+        """These units, one per line, with `…` for omissions; of those in `cut` the label and the marker."""
+        lines: dict[int, list[str]] = defaultdict(list)
+        last = -1
         for number in sorted(shown):
             at = bisect_right(self.index.first, number) - 1
-            within = number - self.index.first[at]
-            picked.setdefault(at, []).append((within, self.index.pieces[at][within]))
-            if number in cut:
-                removed.add((self.index.sources[at].id, within))
-        blocks = [(self.index.sources[at], numbered) for at, numbered in picked.items()]
-        return excerpt(blocks, removed, self._neutral, self.marker)
+            piece = self.index.pieces[at][number - self.index.first[at]]
+            if number > max(last, self.index.first[at] - 1) + 1:
+                lines[at].append(GAP)
+            last = number
+            gone = number in cut and is_evidence(piece)
+            above = self._neutral(f"{piece.under} ") if piece.under else ""  # the heading itself may be omitted
+            said = labelled(self._neutral(piece.label), self.marker) if gone else self._neutral(piece.text)
+            lines[at].append(above + said)
+        return whole((self.index.sources[at].id, "\n".join(found)) for at, found in lines.items())

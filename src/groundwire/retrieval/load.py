@@ -71,7 +71,7 @@ def load_answer(spec: str, *, stdin: TextIO | BinaryIO, max_bytes: int) -> str:
 
 def sources_in(data: bytes, path: Path, max_bytes: int) -> list[Source]:
     """The sources in the bytes of a file: one, or those that the file itself names."""
-    return _numbered(_named(data, str(path), path.suffix, max_bytes, path.name))
+    return _numbered(_read(data, FileInput(str(path), path.suffix, max_bytes, path.name)))
 
 
 def read_bytes(data: bytes, name: str, max_bytes: int, conversion: Conversion | None = None) -> list[Named]:
@@ -123,7 +123,7 @@ def _looks_like_path(spec: str, path: Path) -> bool:
 
 def _loaded(spec: str, stdin: TextIO | BinaryIO, max_bytes: int, report: Report) -> list[Named]:
     if spec == "-":
-        return _named(_read_stdin(stdin, max_bytes), "stdin", "", max_bytes)
+        return _read(_read_stdin(stdin, max_bytes), FileInput("stdin", "", max_bytes, ""))
     path = as_path(spec)
     if path is None:
         if len(spec.encode("utf-8", "replace")) > max_bytes:
@@ -131,7 +131,7 @@ def _loaded(spec: str, stdin: TextIO | BinaryIO, max_bytes: int, report: Report)
         return named_in(_filled(spec, "the source"), "", "", strict=False)
     if path.is_dir():
         return _folder(path, max_bytes, report)
-    return _named(read_file(path, max_bytes), str(path), path.suffix, max_bytes, path.name)
+    return _read(read_file(path, max_bytes), FileInput(str(path), path.suffix, max_bytes, path.name))
 
 
 def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
@@ -146,7 +146,7 @@ def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
             size += len(data)
             if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
                 raise InputError(f"{folder} is too large to check", hint="pass fewer files, or a smaller folder")
-            found.extend(_named(data, str(path), path.suffix, max_bytes, origin))
+            found.extend(_read(data, FileInput(str(path), path.suffix, max_bytes, origin)))
         except InputError as error:
             if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
                 raise
@@ -207,10 +207,6 @@ def _read_stdin(stdin: TextIO | BinaryIO, max_bytes: int) -> bytes:
     if len(raw) > max_bytes:
         raise _too_large("stdin", max_bytes)
     return raw
-
-
-def _named(data: bytes, name: str, suffix: str, max_bytes: int, origin: str = "") -> list[Named]:
-    return _read(data, FileInput(name, suffix, max_bytes, origin))
 
 
 def _text(data: bytes, name: str, suffix: str, max_bytes: int) -> str:

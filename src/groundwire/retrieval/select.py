@@ -82,12 +82,15 @@ class Index:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
-        self.pieces: tuple[tuple[TextPiece, ...], ...] = tuple(_cut(source) for source in sources)
+        cuts: list[tuple[TextPiece, ...]] = []
         self.units: list[Unit] = []
         self.first: list[int] = []
-        for source, cut in zip(self.sources, self.pieces, strict=True):
+        for source in self.sources:
+            check_cancelled()
+            cuts.append(tuple(pieces(source.text, rendered=False)))
             self.first.append(len(self.units))
-            self.units.extend(unit_of(source.id, piece) for piece in cut)
+            self.units.extend(unit_of(source.id, piece) for piece in cuts[-1])
+        self.pieces = tuple(cuts)
         self._positions: dict[str, list[int]] = defaultdict(list)
         for at, source in enumerate(self.sources):
             self._positions[source.id].append(at)
@@ -104,16 +107,18 @@ class Index:
     def _invert(self) -> dict[str, tuple[Ints, Floats]]:
         """Per term: the units that contain it, with BM25's saturated and length-normalised count."""
         lists: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-        pieces = [piece for cut in self.pieces for piece in cut]
-        bags = [_bag(piece) for piece in pieces]
+        every = [piece for cut in self.pieces for piece in cut]
+        bags: list[Counter[str]] = []
+        for piece in every:
+            check_cancelled()
+            bags.append(Counter(terms(f"{piece.under} {piece.text}")))
         average = sum(sum(bag.values()) for bag in bags) / max(1, len(bags)) or 1.0
-        headings = (piece.heading for piece in pieces)
-        for number, (bag, heading) in enumerate(zip(bags, headings, strict=True)):
+        for number, (bag, piece) in enumerate(zip(bags, every, strict=True)):
             norm = _K1 * (1 - _B + _B * sum(bag.values()) / average)
             for term, count in bag.items():
                 where, strength = lists[term]
                 where.append(number)
-                strength.append(count * (_K1 + 1) / (count + norm) * (_HEADING_WEIGHT if heading else 1.0))
+                strength.append(count * (_K1 + 1) / (count + norm) * (_HEADING_WEIGHT if piece.heading else 1.0))
         return {
             term: (np.array(where, dtype=np.int32), np.array(strength, dtype=np.float32))
             for term, (where, strength) in lists.items()
@@ -279,16 +284,6 @@ class Index:
 
 
 _NOWHERE: tuple[Ints, Floats] = (np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
-
-
-def _cut(source: Source) -> tuple[TextPiece, ...]:
-    check_cancelled()
-    return tuple(pieces(source.text, rendered=False))
-
-
-def _bag(piece: TextPiece) -> Counter[str]:
-    check_cancelled()
-    return Counter(terms(f"{piece.under} {piece.text}"))
 
 
 def _contains(where: Ints, number: int) -> bool:

@@ -48,9 +48,9 @@ def grammar(name: str) -> dict[str, Any]:
     return found | {key: filled(value) for key, value in table.get("lists", {}).items()}
 
 
-def word_sets(name: str, entries: str) -> Iterator[frozenset[str]]:
-    """These entries of a file's `tables`, with `_` for a space within a word."""
-    return (frozenset(w.replace("_", " ") for w in word_table(name)["tables"][e].split()) for e in entries.split())
+def word_sets(name: str, entries: str, section: str = "tables") -> Iterator[frozenset[str]]:
+    """These entries of a section of a file, with `_` for a space within a word."""
+    return (frozenset(w.replace("_", " ") for w in word_table(name)[section][e].split()) for e in entries.split())
 
 
 def expressions(name: str, entries: str) -> Iterator[re.Pattern[str]]:
@@ -70,12 +70,7 @@ NEGATIONS = frozenset(_WORDS["negations"])
 NEGATING_ADVERBS = word_set("not never n't neither nor hardly barely")
 """The words that negate an English verb."""
 
-SPEECH_VERBS = word_set(
-    """
-    said says say claims claimed claim believes believe believed thinks think thought argues argued
-    suggests suggested hopes hoped wishes doubts doubted denied denies alleges alleged
-    """
-)
+SPEECH_VERBS = word_set(_WORDS["speech_verbs"])
 """Verbs after which a clause is reported, not asserted."""
 
 

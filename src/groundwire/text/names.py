@@ -201,11 +201,9 @@ def _misspelt(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 
 
 COUNTRIES = frozenset(_NAMES["countries"])
-CITIES = frozenset(_NAMES["cities"])
-OTHERS = frozenset(_NAMES["others"])
+PLACES = COUNTRIES.union(_NAMES["cities"])
+COMMON_NAMES = PLACES.union(_NAMES["others"])
 GIVEN_NAMES = frozenset(_NAMES["given_names"])
-PLACES = COUNTRIES | CITIES
-COMMON_NAMES = PLACES | OTHERS
 COMPANY_NOUNS = word_set("company organisation organization firm business corporation enterprise startup")
 PLACE_TYPES = word_set("place city country region location town state continent office building site")
 PERSON_TYPES = word_set(_NAMES["person_types"])

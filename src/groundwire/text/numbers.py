@@ -45,13 +45,7 @@ _NUMBER_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SPLIT = re.compile(r"[\s-]+")
-# On their own these are usually pronouns, articles or adverbs, not numbers.
-_NOT_ALONE = word_set(
-    """
-    one zero hundred thousand million billion trillion dozen second first אלף מיליון מליון מיליארד מאות אלפים
-    שנים שני עשרה ראשון שנייה שניה שבע שישי
-    """
-)
+_NOT_ALONE = word_set(word_table("numbers")["not_alone"])
 _ORDINAL_CUE = re.compile(
     r"(?:\bthe|\bits|\bhis|\bher|\btheir|\bin|\bcame|\bfinished|\branked|\bplaced)\s$", re.IGNORECASE
 )
@@ -62,16 +56,13 @@ def number_words(text: str) -> Iterator[tuple[float, int, int, bool]]:
     for match in _NUMBER_WORDS.finditer(text):
         start, end, alone = match.start(), match.end(), match[0].lower() in _NOT_ALONE
         if match["part"]:
-            yield _part(match["part"].lower()), start, end, False
+            part = match["part"].lower()
+            yield _PARTS.get(part) or _PARTS[part[1:]], start, end, False
         elif match["ordinal"]:
             if not alone or _ORDINAL_CUE.search(text[max(0, start - 12) : start]):
                 yield _ordinal(match["ordinal"].lower()), start, end, True
         elif not alone and (value := _value(match["words"].lower())) is not None:
             yield value, start, end, False
-
-
-def _part(word: str) -> float:
-    return _PARTS.get(word) or _PARTS[word[1:]]
 
 
 def _ordinal(text: str) -> float:
@@ -355,14 +346,10 @@ def _lift(text: str, low: Number, high: Number) -> Number | None:
     if high.kind == "time":
         hour = low.value + (12 if high.value >= 720 and low.value < 12 and (low.value + 12) * 60 < high.value else 0)
         return low._replace(value=hour * 60, unit="clock", kind="time") if 0 <= low.value <= 24 else None
-    written, _ = _first_number(text[high.start : high.end])
+    digits = re.search(_DIGITS, text[high.start : high.end])
+    written = parse_digits(digits[0])[0] if digits else 0.0
     factor = high.value / written if written else 1.0
     return low._replace(value=low.value * factor, unit=high.unit, kind=high.kind, step=low.step * factor)
-
-
-def _first_number(text: str) -> tuple[float, float]:
-    m = re.search(_DIGITS, text)
-    return parse_digits(m[0]) if m else (0.0, 1.0)
 
 
 def compare(claim: Number, evidence: Number) -> Relation:

@@ -161,12 +161,11 @@ class _BlockReader:
             return None
         columns = _cells(head)
         names = tuple(head.body[c.start - head.start : c.end - head.start] for c in columns)
-        found = [_row(BlockKind.HEADER, columns, names)]
-        last = at + 2
+        found, last = [(BlockKind.HEADER, columns)], at + 2
         while last < len(self._lines) and "|" in self._lines[last].body:
-            found.append(_row(BlockKind.ROW, _cells(self._lines[last]), names))
+            found.append((BlockKind.ROW, _cells(self._lines[last])))
             last += 1
-        return [block for block in found if block.lines], last
+        return [Block(kind, cells[0].start, cells[-1].end, cells, names) for kind, cells in found if cells], last
 
     def _heading(self, at: int) -> tuple[list[Block], int] | None:
         line = self._lines[at]
@@ -203,7 +202,8 @@ class _BlockReader:
             line = _Line(line.begin, line.start + skip, line.end, line.body[skip:], line.quoted)
         elif not self._open or self._open[-1].quoted != line.quoted:
             yield from self._close()
-            self._kind, self._marker = _prose_kind(line), ""
+            html = BlockKind.HTML if _HTML.match(line.body) else BlockKind.PARAGRAPH
+            self._kind, self._marker = BlockKind.QUOTE if line.quoted else html, ""
         if line.body:
             self._open.append(line)
 
@@ -212,12 +212,6 @@ class _BlockReader:
             lines = tuple(line.span for line in self._open)
             yield Block(self._kind, lines[0].start, lines[-1].end, lines, marker=self._marker)
         self._open, self._marker = [], ""
-
-
-def _prose_kind(line: _Line) -> BlockKind:
-    if line.quoted:
-        return BlockKind.QUOTE
-    return BlockKind.HTML if _HTML.match(line.body) else BlockKind.PARAGRAPH
 
 
 def _closes(body: str, mark: str) -> bool:
@@ -238,11 +232,6 @@ def _longest_closers(lines: Sequence[_Line]) -> list[dict[str, int]]:
 
 def _code(lines: Sequence[_Line]) -> Block:
     return Block(BlockKind.CODE, lines[0].start, lines[-1].end, tuple(line.span for line in lines))
-
-
-def _row(kind: BlockKind, cells: tuple[Span, ...], header: tuple[str, ...]) -> Block:
-    start, end = (cells[0].start, cells[-1].end) if cells else (0, 0)
-    return Block(kind, start, end, cells, header)
 
 
 def _cells(line: _Line) -> tuple[Span, ...]:
@@ -413,12 +402,8 @@ def _runs_on(text: str, line: tuple[int, int], following: tuple[int, int]) -> bo
     words = tail.rsplit(None, 1)
     if words and words[-1].lower().rstrip(".") in _DANGLING:
         return True
-    return head[:1].islower() and not tail.endswith((":", ";")) and not _is_key(head)
-
-
-def _is_key(head: str) -> bool:
-    """True for `name: value` lines, which do not continue the line before even in lower case."""
-    return ":" in head.split(" ", 1)[0]
+    key = ":" in head.split(" ", 1)[0]  # `name: value` does not continue the line before, even in lower case
+    return head[:1].islower() and not tail.endswith((":", ";")) and not key
 
 
 def _cuts(text: str, start: int, end: int) -> Iterator[int]:
@@ -464,13 +449,9 @@ def _with_marks(text: str, begin: int, after: int, end: int) -> int:
     follows = text[marks.end() : marks.end() + 2]
     if follows[:1] in ("(", ":") or (follows[:1].isspace() and follows[1:].islower()):
         return after
-    lead = _MARKS.match(text, begin + _blank(text, begin), end)
+    first = text[begin : begin + 4]
+    lead = _MARKS.match(text, begin + len(first) - len(first.lstrip()), end)
     return after if lead and lead.end() < after else marks.end()
-
-
-def _blank(text: str, start: int) -> int:
-    piece = text[start : start + 4]
-    return len(piece) - len(piece.lstrip())
 
 
 def _glued(text: str, match: re.Match[str], after: int) -> int:

@@ -264,15 +264,6 @@ def _under_headings(found: Iterable[TextPiece]) -> Iterator[TextPiece]:
         yield replace(piece, under=heading) if heading and data else piece
 
 
-def readable(text: str) -> str:
-    """The pieces of a text, one per line.
-
-    >>> readable("title: In Rainbows\\nLength: 42")
-    'title: In Rainbows\\nLength: 42'
-    """
-    return "\n".join(piece.text for piece in pieces(text))
-
-
 class _PieceReader:
     """Reads the lines once; text that is not data, table or key-value lines goes to the Markdown reader.
 

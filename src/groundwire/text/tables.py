@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*+\|?\s*$")
@@ -81,14 +82,10 @@ def _plausible(raw: str, separator: str, head: TableRow, rows: int) -> bool:
         return False
     if separator in "|\t":
         return True
-    if separator == "," and any(map(_one_number, head.cells, head.cells[1:])):
-        return False
+    pairs = pairwise(head.cells)
+    if separator == "," and any(left[-1:].isdigit() and _THOUSANDS.match(right) for left, right in pairs):
+        return False  # the comma is part of a number: 8,580
     return rows >= 2 and all(head.cells) and raw.count(separator + " ") * 4 <= raw.count(separator)
-
-
-def _one_number(left: str, right: str) -> bool:
-    """True if the comma between two cells is part of a number: 8,580."""
-    return left[-1:].isdigit() and bool(_THOUSANDS.match(right))
 
 
 def row(text: str, start: int, end: int, separator: str) -> TableRow:
@@ -199,18 +196,15 @@ class _Scanner:
             return Node("bare", token.start("bare"), token.end())
         if token["mark"] not in _CLOSING or depth > _MAX_DEPTH:
             raise _NotALiteral
-        return self.container(token, depth)
-
-    def container(self, opening: re.Match[str], depth: int) -> Node:
         items: list[tuple[str, Node]] = []
-        closing = _CLOSING[opening["mark"]]
-        while not self.closes(closing):
+        closing, mark = _CLOSING[token["mark"]], ","
+        while mark == "," and not self.closes(closing):
             key = self.key() if closing == "}" else ""
             items.append((key, self.value(depth + 1)))
-            if not self.separated(closing):
-                break
-        kind: Literal["object", "array"] = "object" if closing == "}" else "array"
-        return Node(kind, opening.start("mark"), self.at, tuple(items))
+            mark = self.token()["mark"]
+            if mark not in (",", closing):
+                raise _NotALiteral
+        return Node("object" if closing == "}" else "array", token.start("mark"), self.at, tuple(items))
 
     def key(self) -> str:
         name = self.token()
@@ -226,12 +220,6 @@ class _Scanner:
             self.at = match.end()
             return True
         return False
-
-    def separated(self, closing: str) -> bool:
-        mark = self.token()["mark"]
-        if mark not in (",", closing):
-            raise _NotALiteral
-        return mark == ","
 
 
 def scan(text: str, start: int = 0) -> tuple[Node | None, int]:

@@ -83,7 +83,8 @@ def words(text: str) -> list[Word]:
     for match in _WORD.finditer(text):
         token, start = match[0], match.start()
         if _IS_UNSPACED.match(token):
-            found.extend(_pairs(token, start))
+            pairs = [(i, token[i : i + 2]) for i in range(max(1, len(token) - 1))]
+            found.extend(Word(pair, pair, start + i, start + i + len(pair)) for i, pair in pairs)
         else:
             found.append(Word(token, normalise(token), start, match.end()))
     return found
@@ -97,12 +98,6 @@ def content_words(text: str) -> frozenset[str]:
     ['company', 'compet']
     """
     return frozenset(word.norm for word in words(text) if not word.is_stop)
-
-
-def _pairs(run: str, start: int) -> list[Word]:
-    if len(run) == 1:
-        return [Word(run, run, start, start + 1)]
-    return [Word(run[i : i + 2], run[i : i + 2], start + i, start + i + 2) for i in range(len(run) - 1)]
 
 
 @cached(_CACHE, _MAX_CACHED)
@@ -279,7 +274,8 @@ def terms(text: str) -> list[str]:
     """
     found = [form for word in words(_afternoon(text)) if not is_stop(word.text) for form in forms(word)]
     if _CAMEL.search(text):
-        split = {form: None for part in _camels(text) for word in words(part) for form in forms(word)}
+        parts = (_CAMEL.sub(" ", token) for token in re.findall(r"\w+", text) if _CAMEL.search(token))
+        split = {form: None for part in parts for word in words(part) for form in forms(word)}
         found.extend(form for form in split if len(form) > 2)
     return found
 
@@ -301,10 +297,6 @@ def _afternoon(text: str) -> str:
     if "m" not in text and "M" not in text:
         return text
     return _PM.sub(lambda match: f"{int(match[1]) % 12 + 12}:{match[2] or '00'}", text)
-
-
-def _camels(text: str) -> list[str]:
-    return [_CAMEL.sub(" ", token) for token in re.findall(r"\w+", text) if _CAMEL.search(token)]
 
 
 def names(text: str) -> str:

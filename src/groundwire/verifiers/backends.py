@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
@@ -21,7 +21,6 @@ from groundwire.version import __version__
 
 if TYPE_CHECKING:
     from groundwire.stores.cache import CacheProtocol
-    from groundwire.verifiers.shared import LLMVerifier
 
 
 def choose(backend: BackendConfig, operation: Operation, name: BackendName | None = None) -> BackendName:
@@ -57,6 +56,8 @@ FAKE_THRESHOLD_BITS = 0.0
 MIN_SUPPORT = 0.5
 CONTEXT_TOKENS = 6000
 UNLIMITED_TOKENS = 1_000_000
+GGUF_TOKENS = 2000
+"""What the local language model reads in a few seconds; its server has room for twice as many."""
 _GATE_SHARE = 0.9  # of the gate's time; the rest is for what happens around the verifier
 
 Close = Callable[[], Coroutine[None, None, None]]
@@ -66,31 +67,10 @@ Close = Callable[[], Coroutine[None, None, None]]
 class Backend:
     """A verifier and what its callers must know about it.
 
+    `model` says what is behind it, `identity` everything besides the queries that determines an answer.
     `context_tokens` is how much context it reads at once; `threshold_bits` and `min_support` are the gap and
     the p1 at which its verdicts are best (profile `default`), `risk_threshold` the same for a whole response
-    where that was calibrated; `model` says what is behind it; `free` that asking once more costs nothing but
-    a little time here.
-    """
-
-    name: BackendName
-    verifier: Verifier
-    context_tokens: int
-    threshold_bits: float
-    model: str
-    min_support: float = MIN_SUPPORT
-    risk_threshold: float | None = None
-    free: bool = False
-    closing: tuple[Close, ...] = field(default=(), repr=False, compare=False)
-
-    async def aclose(self) -> None:
-        async with AsyncExitStack() as stack:  # one that fails to close does not keep the others open
-            for close in self.closing:
-                stack.push_async_callback(close)
-
-
-@dataclass(frozen=True, slots=True)
-class BackendSpec:
-    """A verifier as it comes, before anything protects it.
+    where that was calibrated.
 
     `at_once` is how many queries it takes in one call; None means the configured batch size. `requests` is
     how many requests leave the machine for one call: 0 means it computes here, so that neither retries nor
@@ -110,6 +90,22 @@ class BackendSpec:
     close: Close | None = None
     min_support: float = MIN_SUPPORT
     risk_threshold: float | None = None
+    name: BackendName = ""
+    closing: tuple[Close, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def free(self) -> bool:
+        """Asking once more costs nothing but a little time here."""
+        return not self.requests
+
+    async def aclose(self) -> None:
+        async with AsyncExitStack() as stack:  # one that fails to close does not keep the others open
+            for close in self.closing:
+                stack.push_async_callback(close)
+
+
+BackendSpec = Backend
+"""What an opener or a plugin returns: a backend as it comes, before anything protects its verifier."""
 
 
 def open_backend(
@@ -121,17 +117,7 @@ def open_backend(
         return _cascade(config, operation, metrics)
     raw = OPENERS[chosen](config) if chosen in OPENERS else _plugin(chosen, config)
     verifier, closing = wrap_backend(raw, chosen, config, operation, metrics)
-    return Backend(
-        chosen,
-        verifier,
-        raw.context_tokens,
-        raw.threshold_bits,
-        raw.model,
-        raw.min_support,
-        raw.risk_threshold,
-        free=not raw.requests,
-        closing=closing,
-    )
+    return replace(raw, name=chosen, verifier=verifier, closing=closing)
 
 
 def wrap_backend(
@@ -202,26 +188,40 @@ def _local(_: Config) -> BackendSpec:
     from groundwire.verifiers.rules import RuleVerifier
 
     verifier: LocalModel = load(LOCAL, feature="the backend 'local'", extra="local")()
-    model = LOCAL.rpartition(":")[2]
-    ruled = RuleVerifier(verifier)
-    return BackendSpec(
-        ThreadedVerifier(ruled),
-        model,
-        model,
-        CONTEXT_TOKENS,
-        verifier.threshold_bits(),
-        risk_threshold=verifier.risk_threshold(),
-    )
+    model, ruled, bits = LOCAL.rpartition(":")[2], ThreadedVerifier(RuleVerifier(verifier)), verifier.threshold_bits()
+    return BackendSpec(ruled, model, model, CONTEXT_TOKENS, bits, risk_threshold=verifier.risk_threshold())
 
 
 def _llm(name: BackendName, config: Config) -> BackendSpec:
-    """One call per shared request: a timeout, a retry or a failure is about the claims of one request."""
-    provider = {"openai": "openai", "haiku": "anthropic"}.get(name)
+    """A provider's model as a verifier; `self` is the model that generates the answers.
+
+    One call per shared request: a timeout, a retry or a failure is about the claims of one request.
+    """
+    # Only here: other backends need no language model.
+    from groundwire.llm import Provider, is_local, open_generator
+    from groundwire.verifiers.consistency import ConsistencyVerifier
+    from groundwire.verifiers.logprob import LogprobOrSampling
+    from groundwire.verifiers.shared import CHARS_PER_TOKEN, LLMVerifier
+
+    providers: dict[BackendName, Provider] = {"openai": "openai", "haiku": "anthropic"}
+    provider = providers.get(name)
     used = provider or config.generator.provider
-    opener = load("groundwire.verifiers.llm:open_verifier", feature=f"the backend '{name}'", extra=used)
-    verifier: LLMVerifier = opener(config, name, provider)
     claude = used == "anthropic"
     at = config.anthropic if claude else config.openai
+    generator = open_generator(config, provider)
+    tokens = min(at.context_tokens, GGUF_TOKENS) if is_local(generator) else at.context_tokens
+    # Claude's API has no logprobs, so a direct score and a restatement are used.
+    kind: Callable[..., LLMVerifier] = (
+        ConsistencyVerifier if claude else partial(LogprobOrSampling, top_logprobs=config.openai.top_logprobs)
+    )
+    verifier = kind(
+        generator,
+        label=name,
+        samples=at.samples,
+        concurrency=config.limits.concurrency,
+        claims_per_request=at.claims_per_request,
+        room=tokens * CHARS_PER_TOKEN,
+    )
     own = config.generator.model if name == "self" else None
     return BackendSpec(
         verifier,
@@ -244,15 +244,8 @@ def _external(config: Config) -> BackendSpec:
     from groundwire.verifiers.external import ExternalVerifier
 
     verifier = ExternalVerifier(at.url, api_key=at.api_key, timeout=config.hallucination.timeout)
-    return BackendSpec(
-        verifier,
-        verifier.host,
-        f"external|{at.url}",
-        CONTEXT_TOKENS,
-        LLM_THRESHOLD_BITS,
-        requests=1,
-        close=verifier.aclose,
-    )
+    model, identity, close = verifier.host, f"external|{at.url}", verifier.aclose
+    return BackendSpec(verifier, model, identity, CONTEXT_TOKENS, LLM_THRESHOLD_BITS, requests=1, close=close)
 
 
 def _model(config: Config) -> BackendSpec:
@@ -279,14 +272,13 @@ def _cascade(config: Config, operation: Operation, metrics: Metrics | None) -> B
     paid, close_second = wrap_backend(second, at.llm, config, operation, metrics)
     budget = CascadeBudget(at.max_calls, at.max_usd, config.orchestrator.prices)
     both = CascadeVerifier(free, paid, at.low, at.high, budget, second.at_once or 1)
-    return Backend(
-        "cascade",
-        SafeVerifier(both, "cascade", metrics=metrics, details=config.log.include_text),
-        second.context_tokens,
-        first.threshold_bits,
-        f"{first.model}, {second.model}",
-        first.min_support,
-        first.risk_threshold,
+    return replace(
+        first,
+        name="cascade",
+        verifier=SafeVerifier(both, "cascade", metrics=metrics, details=config.log.include_text),
+        context_tokens=second.context_tokens,
+        model=f"{first.model}, {second.model}",
+        requests=second.requests,
         closing=(*close_first, *close_second),
     )
 

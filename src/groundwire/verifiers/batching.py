@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from groundwire._loop import PerLoop
 from groundwire.errors import BackendTimeout, GroundwireError
@@ -15,6 +15,7 @@ from groundwire.verifiers.wrappers import all_failed, matched
 EstimateTask = asyncio.Task[list[Estimate]]
 
 
+@dataclass(eq=False)
 class Batched:
     """Split each call into batches of `size`, with the queries of one context next to each other.
 
@@ -27,42 +28,39 @@ class Batched:
     If a batch fails, only its own queries fail.
     """
 
-    def __init__(
-        self,
-        inner: Verifier,
-        size: int,
-        *,
-        concurrency: int = 1,
-        by_context: bool = False,
-        deadline: float | None = None,
-    ) -> None:
-        self._inner = inner
-        self._size = size
-        self._by_context = by_context
-        self._deadline = deadline
-        self._gate = PerLoop(lambda: asyncio.Semaphore(concurrency))
+    inner: Verifier
+    size: int
+    _: KW_ONLY
+    concurrency: int = 1
+    by_context: bool = False
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        self._gate = PerLoop(lambda: asyncio.Semaphore(self.concurrency))
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         if not queries:
             return []
-        batches = plan(queries, self._size, by_context=self._by_context)
+        batches = plan(queries, self.size, by_context=self.by_context)
         tasks = self._start([[queries[i] for i in batch] for batch in batches])
         try:
-            await asyncio.wait(tasks, timeout=self._deadline, return_when=asyncio.FIRST_EXCEPTION)
+            await asyncio.wait(tasks, timeout=self.deadline, return_when=asyncio.FIRST_EXCEPTION)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         answers: dict[int, Estimate] = {}
+        late = BackendTimeout(f"not checked within {self.deadline or 0:g} s")
         for batch, task in zip(batches, tasks, strict=True):
-            answers.update(zip(batch, self._outcome(task, len(batch)), strict=True))
+            found = all_failed(len(batch), late) if task.cancelled() else task.result()
+            answers.update(zip(batch, found, strict=True))
         return [answers[i] for i in range(len(queries))]
 
     def _start(self, batches: Sequence[Sequence[Query]]) -> list[EstimateTask]:
         first: dict[str, EstimateTask] = {}
         tasks: list[EstimateTask] = []
         for batch in batches:
-            ahead = first.get(batch[0].context) if self._by_context else None
+            ahead = first.get(batch[0].context) if self.by_context else None
             tasks.append(asyncio.create_task(self._run(batch, ahead)))
             first.setdefault(batch[0].context, tasks[-1])
         return tasks
@@ -72,14 +70,9 @@ class Batched:
             await asyncio.wait([ahead])
         async with self._gate.get():
             try:
-                return matched(await self._inner.estimate(batch), len(batch))
+                return matched(await self.inner.estimate(batch), len(batch))
             except GroundwireError as error:
                 return all_failed(len(batch), error)
-
-    def _outcome(self, task: EstimateTask, count: int) -> list[Estimate]:
-        if task.cancelled():
-            return all_failed(count, BackendTimeout(f"not checked within {self._deadline or 0:g} s"))
-        return task.result()
 
 
 def plan(queries: Sequence[Query], size: int, *, by_context: bool = False) -> list[list[int]]:
@@ -189,6 +182,7 @@ class _Queue:
         return caller, numbers
 
 
+@dataclass(eq=False)
 class BatchingVerifier:
     """Collect the queries of all callers of an event loop into batches of `size`.
 
@@ -200,13 +194,13 @@ class BatchingVerifier:
     a batch of its own. The queries of a cancelled caller are removed.
     """
 
-    def __init__(
-        self, inner: Verifier, size: int, *, concurrency: int = CONCURRENT_BATCHES, deadline: float | None = None
-    ) -> None:
-        self._inner = inner
-        self._size = size
-        self._concurrency = concurrency
-        self._deadline = deadline
+    inner: Verifier
+    size: int
+    _: KW_ONLY
+    concurrency: int = CONCURRENT_BATCHES
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
         self._queue = PerLoop(_Queue)
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
@@ -218,20 +212,19 @@ class BatchingVerifier:
         queue.callers.append(caller)
         self._serve(queue)
         try:
-            async with asyncio.timeout(self._deadline):
+            async with asyncio.timeout(self.deadline):
                 await caller.done
         except TimeoutError:
             pass  # the answers so far are still returned
         finally:
             queue.leave(caller)
-        late = all_failed(1, BackendTimeout(f"not checked within {self._deadline or 0:g} s"))[0]
+        late = all_failed(1, BackendTimeout(f"not checked within {self.deadline or 0:g} s"))[0]
         return [caller.answers.get(number, late) for number in range(len(queries))]
 
     def _serve(self, queue: _Queue) -> None:
         """Start another worker unless the maximum is running."""
-        if len(queue.workers) < self._concurrency:
-            worker = asyncio.get_running_loop().create_task(self._work(queue))
-            queue.workers.add(worker)
+        if len(queue.workers) < self.concurrency:
+            queue.workers.add(asyncio.get_running_loop().create_task(self._work(queue)))
 
     async def _work(self, queue: _Queue) -> None:
         try:
@@ -241,7 +234,7 @@ class BatchingVerifier:
 
     async def _empty(self, queue: _Queue) -> None:
         while queue.callers:
-            shares = queue.take(self._size)
+            shares = queue.take(self.size)
             if queue.callers:
                 self._serve(queue)
             batch = [caller.queries[number] for caller, numbers in shares for number in numbers]
@@ -255,7 +248,7 @@ class BatchingVerifier:
                     caller.answered(numbers, [next(answers) for _ in numbers])
 
     async def _answers(self, batch: Sequence[Query]) -> list[Estimate]:
-        return matched(await self._inner.estimate(batch), len(batch))
+        return matched(await self.inner.estimate(batch), len(batch))
 
 
 def _failed(shares: Shares, error: BaseException, queue: _Queue) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
@@ -14,6 +14,7 @@ from groundwire.types import Estimate, Query, Span, Verifier
 from groundwire.verifiers.wrappers import all_failed, matched, query_keys
 
 
+@dataclass(eq=False)
 class Cached:
     """Answer queries from the store, and the rest by one call of `inner`.
 
@@ -26,39 +27,32 @@ class Cached:
     Failures are not stored.
     """
 
-    def __init__(
-        self, inner: Verifier, store: CacheProtocol, identity: str, ttl: float, *, metrics: Metrics | None = None
-    ) -> None:
-        self._inner = inner
-        self._store = store
-        self._identity = identity
-        self._ttl = ttl
-        self._metrics = metrics
+    inner: Verifier
+    store: CacheProtocol
+    identity: str
+    ttl: float
+    metrics: Metrics | None = None
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        keys = query_keys(queries, self._identity)
+        keys = query_keys(queries, self.identity)
         wanted = dict(zip(keys, queries, strict=True))
-        known = await self._recall(wanted)
+        rows = await asyncio.to_thread(self.store.get, wanted, self.ttl)
+        known = {key: estimate for key, value in rows.items() if (estimate := load(value)) is not None}
         asked = {key: query for key, query in wanted.items() if key not in known}
-        if self._metrics is not None:
-            self._metrics.lookups(len(queries) - len(asked), len(asked))
+        if self.metrics is not None:
+            self.metrics.lookups(len(queries) - len(asked), len(asked))
         if asked:
             known |= await self._ask(asked)
         return [known[key] for key in keys]
 
-    async def _recall(self, keys: Iterable[str]) -> dict[str, Estimate]:
-        rows = await asyncio.to_thread(self._store.get, keys, self._ttl)
-        read = {key: load(value) for key, value in rows.items()}
-        return {key: estimate for key, estimate in read.items() if estimate is not None}
-
     async def _ask(self, asked: dict[str, Query]) -> dict[str, Estimate]:
         try:
-            fresh = matched(await self._inner.estimate(list(asked.values())), len(asked))
+            fresh = matched(await self.inner.estimate(list(asked.values())), len(asked))
         except GroundwireError as error:
             fresh = all_failed(len(asked), error)  # entries found in the store are still returned
         answers = dict(zip(asked, fresh, strict=True))
         good = {key: dump(estimate) for key, estimate in answers.items() if estimate.error is None}
-        await asyncio.to_thread(self._store.put, good, self._ttl)
+        await asyncio.to_thread(self.store.put, good, self.ttl)
         return answers
 
 

@@ -37,6 +37,7 @@ class CascadeBudget:
         self.usd += (price.input * done.prompt_tokens + price.output * done.completion_tokens) / 1e6
 
 
+@dataclass(eq=False)
 class CascadeVerifier:
     """Ask `first` about every query and `second` about those where P(yes) is between `low` and `high`.
 
@@ -48,31 +49,32 @@ class CascadeVerifier:
     doubt: p1 and p0 of a claim come from the same verifier.
     """
 
-    def __init__(
-        self, first: Verifier, second: Verifier, low: float, high: float, budget: CascadeBudget, size: int = 8
-    ) -> None:
-        self._first = first
-        self._second = second
-        self._low, self._high = low, high
-        self._budget = budget
-        self._size = size
-        self._doubted: OrderedDict[str, None] = OrderedDict()
+    first: Verifier
+    second: Verifier
+    low: float
+    high: float
+    budget: CascadeBudget
+    size: int = 8
+    _doubted: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        found = matched(await self._first.estimate(queries), len(queries))
+        found = matched(await self.first.estimate(queries), len(queries))
         # Contexts without evidence last: whether they are asked about depends on their claim's own estimate.
         order = sorted(range(len(queries)), key=lambda i: evidence_removed(queries[i].context))
         doubtful = [i for i in order if self._is_doubtful(queries[i], found[i])]
-        for start in range(0, len(doubtful), self._size):
-            part = doubtful[start : start + self._size]
+        for start in range(0, len(doubtful), self.size):
+            part = doubtful[start : start + self.size]
             for i, answer in zip(part, await self._ask([queries[i] for i in part]), strict=True):
-                found[i] = self._settled(found[i], answer)
+                if answer.error is None or found[i].error is not None:
+                    found[i] = answer
+                else:
+                    found[i] = replace(found[i], method=f"{found[i].method} (in doubt; {brief(answer.error)})")
         return found
 
     def _is_doubtful(self, query: Query, estimate: Estimate) -> bool:
         if evidence_removed(query.context):
             return query.claim in self._doubted
-        doubtful = estimate.error is not None or self._low < estimate.p_yes < self._high
+        doubtful = estimate.error is not None or self.low < estimate.p_yes < self.high
         if doubtful:
             self._doubted[query.claim] = None
             self._doubted.move_to_end(query.claim)
@@ -81,12 +83,7 @@ class CascadeVerifier:
         return doubtful
 
     async def _ask(self, queries: Sequence[Query]) -> list[Estimate]:
-        if self._budget.is_spent:
+        if self.budget.is_spent:
             return [Estimate.failed("error: the budget of the cascade is spent")] * len(queries)
-        with track_usage(self._budget.count, nested=True):
-            return matched(await self._second.estimate(queries), len(queries))
-
-    def _settled(self, first: Estimate, second: Estimate) -> Estimate:
-        if second.error is None or first.error is not None:
-            return second
-        return replace(first, method=f"{first.method} (in doubt; {brief(second.error)})")
+        with track_usage(self.budget.count, nested=True):
+            return matched(await self.second.estimate(queries), len(queries))

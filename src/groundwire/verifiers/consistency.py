@@ -15,6 +15,7 @@ from statistics import fmean, stdev
 
 from groundwire.budget import Z95
 from groundwire.llm.base import Generator, Message
+from groundwire.text.lexicon import expressions
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.meaning import AT_ODDS, is_silent, semantic_similarity, shared_words
 from groundwire.verifiers.prompts import restate, restate_all, score, score_all
@@ -34,26 +35,9 @@ _LOST = 0.3  # up to here it is not supported at all; in between support is line
 _ON_TOPIC = 0.3  # with fewer shared words the reply is not a restatement of the claim
 _MAX_TOKENS = 128  # of a restatement: one sentence
 _MAX_REPLY_CHARS = 4000  # far more than the tokens asked for; a server that sends more does not answer
-
-_NUMBER = (
-    r"(?P<value>\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?!\w|[.,]\d)"
-    r"\s*(?:(?P<percent>%|percent\b)|(?:/|out of)\s*(?P<of>\d{1,3}(?:\.0+)?)\b)?"
+_LEADING, _LABELLED, _ANY, _CONTRADICTED, _ABSENT, _UNSUPPORTED, _LABEL, _NEGATED, _RANGE = expressions(
+    "replies", "leading labelled any contradicted absent unsupported label negated range"
 )
-_LEADING = re.compile(
-    rf"^[\W_]*?(?:(?:support|score|rating|rate|confidence|answer|claim)\b[^\d\n.,-]{{0,40}})?(?<![-−\d.,]){_NUMBER}",
-    re.IGNORECASE,
-)
-_LABELLED = re.compile(rf"(?:support|score|rating)\b[^\d\n.,-]{{0,40}}{_NUMBER}", re.IGNORECASE)
-_ANY = re.compile(rf"(?<![-−\w.,]){_NUMBER}", re.IGNORECASE)
-_CONTRADICTED = re.compile(r"(?<!NOT )\bCONTRADICTED\b")
-_ABSENT = re.compile(r"\bNOT[ _]MENTIONED\b")
-_UNSUPPORTED = re.compile(r"\b(?:UN|NOT[ _])SUPPORTED\b")
-_LABEL = re.compile(r"^\W*(?:SUPPORTED|PARTIAL|NOT[ _]MENTIONED|CONTRADICTED)\b")
-# "I would not say 0.9", but not "NOT MENTIONED 0.0".
-_NEGATED = re.compile(
-    r"(?:\b(?:not|never|cannot|hardly)\b(?!\s*(?-i:MENTIONED|SUPPORTED))|n['’]t\b)[^.:;!?\n]*$", re.IGNORECASE
-)
-_RANGE = re.compile(r"\s*(?:[-–—]|to\b|or\b)\s*(?:[01]?[.,]\d|\d{1,3}\s*%)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,28 +148,13 @@ class ConsistencyVerifier(LLMVerifier):
 
     Args:
         label: the backend's name in `method` and in cache keys.
-        concurrency, claims_per_request, room: see `LLMVerifier`.
+        limits: see `LLMVerifier`.
     """
 
-    def __init__(
-        self,
-        generator: Generator,
-        *,
-        label: str = "haiku",
-        samples: int = 1,
-        concurrency: int = 8,
-        claims_per_request: int = 1,
-        room: int = 18_000,
-    ) -> None:
+    def __init__(self, generator: Generator, *, label: str = "haiku", samples: int = 1, **limits: int) -> None:
         self._method = f"{label}/direct+consistency({samples})"
         self._samples = samples
-        super().__init__(
-            generator,
-            f"{self._method}|{generator.name}",
-            concurrency=concurrency,
-            claims_per_request=claims_per_request,
-            room=room,
-        )
+        super().__init__(generator, f"{self._method}|{generator.name}", **limits)
 
     async def _replies(self, prompt: list[Message], max_tokens: int) -> list[str]:
         temperature = _TEMPERATURE if self._samples > 1 else 0.0

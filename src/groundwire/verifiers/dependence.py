@@ -72,7 +72,8 @@ async def dependence(
         raise InputError("question must not be empty")
     if not 1 <= samples <= MAX_SAMPLES:
         raise InputError(f"samples must be between 1 and {MAX_SAMPLES}, got {samples}")
-    given = inquiry.answer.strip() or await _own_answer(generator, inquiry)
+    # Without an answer, the model's own at temperature 0: a reference independent of the samples.
+    given = inquiry.answer.strip() or (await _sampled(generator, inquiry, inquiry.evidence, 1, 0.0))[0]
     with_evidence, without = await asyncio.gather(
         _sampled(generator, inquiry, inquiry.evidence, samples), _sampled(generator, inquiry, "", samples)
     )
@@ -126,16 +127,11 @@ def _below_certain(share: float, trials: int) -> float:
     return min(share, 1.0 - 1.0 / (2.0 * (trials + 1.0) ** 2))
 
 
-async def _own_answer(generator: Generator, inquiry: Inquiry) -> str:
-    """The model's answer at temperature 0: a reference independent of the samples."""
-    found = await generator.complete(asking(inquiry.question, inquiry.evidence), max_tokens=_MAX_TOKENS)
-    return found[0].text.strip()
-
-
-async def _sampled(generator: Generator, inquiry: Inquiry, context: str, samples: int) -> tuple[str, ...]:
-    completions = await generator.complete(
-        asking(inquiry.question, context), max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE, n=samples
-    )
+async def _sampled(
+    generator: Generator, inquiry: Inquiry, context: str, samples: int, temperature: float = _TEMPERATURE
+) -> tuple[str, ...]:
+    prompt = asking(inquiry.question, context)
+    completions = await generator.complete(prompt, max_tokens=_MAX_TOKENS, temperature=temperature, n=samples)
     return tuple(completion.text.strip() for completion in completions)
 
 

@@ -133,7 +133,9 @@ class ExternalVerifier:
                 body = await self._post("/v1/estimate", {"claim": queries[0].claim, **shared})
                 return [_estimate(ExternalAnswer.model_validate_json(body), queries[0].claim)]
             body = await self._post("/v1/estimate/batch", {"claims": [query.claim for query in queries], **shared})
-            found = matched(_answers(Answers.model_validate_json(body)), len(queries))
+            given = Answers.model_validate_json(body)
+            bare = [ExternalAnswer(probability=p) for p in given.probabilities or []]
+            found = matched(bare if given.estimates is None else given.estimates, len(queries))
             return [_estimate(answer, query.claim) for answer, query in zip(found, queries, strict=True)]
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
@@ -194,12 +196,6 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.host) and "%" not in parts.host
 
 
-def _answers(given: Answers) -> list[ExternalAnswer]:
-    if given.estimates is not None:
-        return given.estimates
-    return [ExternalAnswer(probability=p) for p in given.probabilities or []]
-
-
 def _estimate(answer: ExternalAnswer, claim: str) -> Estimate:
     """Convert a response; without `p_no`, the rest of the probability counts as unsure."""
     if answer.error is not None:
@@ -211,17 +207,6 @@ def _estimate(answer: ExternalAnswer, claim: str) -> Estimate:
     low = p_yes if answer.low is None else min(answer.low, p_yes)
     high = p_yes if answer.high is None else max(answer.high, p_yes)
     unsure = max(0.0, 1.0 - p_yes - p_no)
-    inside = [place for place in answer.spans if place.start < place.end <= len(claim)]
-    spans = tuple(Span(place.start, place.end, place.score) for place in inside)
-    return Estimate(
-        p_yes,
-        p_no,
-        unsure,
-        low,
-        high,
-        answer.method,
-        answer.reason,
-        spans=spans,
-        speaks=answer.speaks,
-        undecided=answer.undecided,
-    )
+    spans = tuple(Span(s.start, s.end, s.score) for s in answer.spans if s.start < s.end <= len(claim))
+    said, about = (answer.method, answer.reason), answer.speaks
+    return Estimate(p_yes, p_no, unsure, low, high, *said, spans=spans, speaks=about, undecided=answer.undecided)

@@ -432,15 +432,9 @@ class LexicalVerifier:
         """Judge one query synchronously: a few milliseconds of computation."""
         found = compare(query.claim, query.context)
         yes, no = found.probabilities
-        return Estimate.point(
-            yes,
-            no,
-            f"local/lexical({language_hint(query.claim)})",
-            reason=_reason(found, yes),
-            spans=_spans(found, yes),
-            speaks=found.covered >= _SPEAKS,
-            undecided="" if found.rule else UNDECIDED,
-        )
+        method, undecided = f"local/lexical({language_hint(query.claim)})", "" if found.rule else UNDECIDED
+        reason, spans, speaks = _reason(found, yes), _spans(found, yes), found.covered >= _SPEAKS
+        return Estimate.point(yes, no, method, reason=reason, spans=spans, speaks=speaks, undecided=undecided)
 
 
 def _reason(found: LexicalMatch, yes: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from math import exp
 from groundwire.budget import wilson
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm.base import Completion, Generator, TokenLogprob
+from groundwire.text.lexicon import expressions
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.prompts import answers_schema, yes_no, yes_no_all
 from groundwire.verifiers.shared import LLMVerifier
@@ -27,20 +27,10 @@ MIN_SHARE = 0.5
 """Minimum share of the probability (or of the samples) on an answer; below it, the model did not answer."""
 _ROUNDING = 0.01  # tolerated excess over 1: servers compute probabilities in half precision
 _AROUND = " \t\r\n\u00a0▁ĠĊ*_#>`~'\"“”‘’.,:;!?-–—()[]{}<|\\/"
-_LEAD = re.compile(
-    r"[\W_]*(?:(?:the\s+|my\s+|final\s+)*answer(?:\s+is)?[\W_]*)?(?:yes|no|unsure)(?!\w|['’]\w)", re.IGNORECASE
+_LEAD, _CAPITALS, _ANSWERS, _NUMBERED, _NEGATION, _WITHDRAWN = expressions(
+    "replies", "lead capitals answers numbered negation withdrawn"
 )
-# "It says so: YES", "The answer is YES", but not "the opposite of YES": there the word is only mentioned.
-_CAPITALS = re.compile(r"(?:[.:;!?\n–—]|\b[Aa]nswer\s+is\b)[\W_]*\b(?:YES|NO|UNSURE)\b")
-_ANSWERS = re.compile(r"(?<![^\W_])(yes|no|unsure)(?![^\W_]|['’]\w)", re.IGNORECASE)
 _MAX_REPLY_CHARS = 4000  # far more than the tokens asked for; a server that sends more does not answer
-_NUMBERED = re.compile(r"(?<!\d)(\d{1,3})\W{1,6}(YES|NO|UNSURE)\b", re.IGNORECASE)
-_NEGATION = re.compile(r"\b(?:not|non|never|neither|nor|cannot|hardly|wrong|false|incorrect)\b|n['’]t\b", re.IGNORECASE)
-# "YES?", "YES is wrong", "YES, but not all of it": the word is questioned, discussed or qualified.
-_WITHDRAWN = re.compile(
-    r"[\W_]*?(?:\?|\b(?:is|was|would|cannot|can|may|might|if|unless|not|but|or|partly|partially)\b|\w+n['’]t\b)",
-    re.IGNORECASE,
-)
 
 
 class LogprobAnswer(StrEnum):
@@ -223,33 +213,20 @@ class LogprobOrSampling(LLMVerifier):
         label: the backend's name in `method` and in cache keys.
         top_logprobs: number of candidate tokens to request.
         samples: answers per query where there are no logprobs.
-        concurrency, claims_per_request, room: see `LLMVerifier`.
+        limits: see `LLMVerifier`.
 
     After the first clear answer without logprobs they are not requested again.
     """
 
     def __init__(
-        self,
-        generator: Generator,
-        *,
-        label: str = "openai",
-        top_logprobs: int = TOP,
-        samples: int = 10,
-        concurrency: int = 8,
-        claims_per_request: int = 1,
-        room: int = 18_000,
+        self, generator: Generator, *, label: str = "openai", top_logprobs: int = TOP, samples: int = 10, **limits: int
     ) -> None:
         self._by_logprob, self._by_sampling = f"{label}/logprob", f"{label}/sampling({samples})"
         self._top = top_logprobs
         self._samples = samples
         self._has_logprobs = True
-        super().__init__(
-            generator,
-            f"{label}/logprob-or-sampling|{generator.name}|top={top_logprobs}|n={samples}",
-            concurrency=concurrency,
-            claims_per_request=claims_per_request,
-            room=room,
-        )
+        identity = f"{label}/logprob-or-sampling|{generator.name}|top={top_logprobs}|n={samples}"
+        super().__init__(generator, identity, **limits)
 
     async def judge(self, query: Query) -> Estimate:
         if self._has_logprobs:

@@ -225,14 +225,15 @@ def first_look(a: str, b: str, question: str = "") -> float | None:
 
 def core(text: str, question: str = "") -> Core:
     """The core of an answer: its words, numbers, dates and names that are not in the question."""
-    result = _result(text)
+    tail = text.rpartition("=")[2]
+    result = tail if numbers(tail) else text  # of a calculation
     content = _FRAME.sub("", result, count=1)
     asked = {w.norm for w in words(question)}
     found = dates.dates(content)
     values = [n for n in counted(content) if not any(d.start <= n.start < d.end for d in found)]
     given = counted(question)
     # A number repeated from the question is ignored if the answer has another one.
-    own = [n for n in values if not any(_same_words(n, other) for other in given)] or values
+    own = [n for n in values if not any(_repeats(n, other) for other in given)] or values
     left = [
         w
         for w in words(content)
@@ -260,15 +261,9 @@ def same_value(a: Number, b: Number) -> bool:
     return a.value == b.value or isclose(a.value / a.step, b.value / b.step, rel_tol=1e-9)
 
 
-def _same_words(a: Number, b: Number) -> bool:
+def _repeats(a: Number, b: Number) -> bool:
     """Return True for the same number as written: "21 days" does not repeat "three weeks"."""
     return same_value(a, b) and (a.unit != b.unit or a.step == b.step)
-
-
-def _result(text: str) -> str:
-    """The result of a calculation: the text after the last "="."""
-    tail = text.rpartition("=")[2]
-    return tail if numbers(tail) else text
 
 
 def polarity(text: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from groundwire.text.lexicon import expressions
 from groundwire.text.structure import evidence_removed, pieces
 from groundwire.text.tokens import language_hint
 from groundwire.types import Estimate, Query, Verifier
@@ -24,13 +25,7 @@ MAX_CLAIM_CHARS = 4000
 MIN_VERBATIM_WORDS = 3
 """Shorter claims may stand in a source by chance."""
 
-_STATES_RULES = re.compile(
-    r"\b(?:if|when(?:ever)?|unless|every(?:one|body|thing)?|any(?:one|body)|some(?:one|body)|nobody|no one|whoever"
-    r"|implies|means that|only if)\b",
-    re.IGNORECASE,
-)
-"""Words without which a text states no rules. With more words ("all", "are", "or") the prover is right as often on
-LogicNLI and is loaded for six times as many other texts."""
+(_STATES_RULES,) = expressions("logic", "states_rules")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
@@ -15,9 +15,6 @@ from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query, Source
 from groundwire.verifiers.prompts import PROMPT_VERSION, assign, source_label
 from groundwire.verifiers.wrappers import failure
-
-Together = Callable[[Sequence[Query]], Awaitable[list[Estimate | None]]]
-"""Judges the queries of one request; None for a query that the reply has no usable answer to."""
 
 _TOKENS_A_CLAIM = 24  # one reply line: a number and a few source ids
 CHARS_PER_TOKEN = 3
@@ -57,40 +54,10 @@ def pack(queries: Sequence[Query], size: int, room: int) -> list[list[int]]:
     return packs
 
 
-Judge = Callable[[Query], Awaitable[Estimate]]
-
 _LEAD_SECONDS = 5.0
 """How long queries wait for the first one of their context; a slower server gets all at once."""
 _MAX_CONTEXTS = 64
 """Contexts remembered as cached by the server: more than it answers at the same time."""
-
-
-class Fanout:
-    """Call `judge` for every query, at most `concurrency` at a time over all callers: one request per query.
-
-    One query of each context goes first, the others wait for its answer and then hit the server's prefix
-    cache. If a query fails, only its own estimate fails; if all of a call fail, the first error is raised.
-    """
-
-    def __init__(self, judge: Judge, concurrency: int = 8) -> None:
-        self._judge = judge
-        self._gate = PerLoop(lambda: asyncio.Semaphore(concurrency))
-        self._leads = PerLoop(Leads)
-
-    async def __call__(self, queries: Sequence[Query]) -> list[Estimate]:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._one(query)) for query in queries]
-        outcomes = [task.result() for task in tasks]
-        if outcomes and all(isinstance(outcome, GroundwireError) for outcome in outcomes):
-            raise next(outcome for outcome in outcomes if isinstance(outcome, GroundwireError))
-        return [Estimate.failed(failure(o)) if isinstance(o, GroundwireError) else o for o in outcomes]
-
-    async def _one(self, query: Query) -> Estimate | GroundwireError:
-        async with self._leads.get().turn(query.context), self._gate.get():
-            try:
-                return await self._judge(query)
-            except GroundwireError as error:
-                return error
 
 
 class Leads:
@@ -115,29 +82,53 @@ class Leads:
             read.set()  # after a failure too, or the others would wait in vain
 
 
-class SharedRequests:
-    """Judge up to `size` queries per request, and alone those without a usable answer.
+class LLMVerifier:
+    """A verifier over a language model. Subclasses judge one query by itself, and several in one request.
 
     Args:
+        identity: everything besides the queries that determines an answer; part of every cache key.
+        concurrency: maximum number of simultaneous requests about one query, over all callers.
+        claims_per_request: how many queries a request is about; those without a usable answer are judged alone.
         room: characters of context that fit into one request.
 
-    A model that leaves most claims of a request without an answer is not asked for several again.
+    A model that leaves most claims of a request without an answer is not asked for several again. Of the queries
+    judged alone, one of each context goes first; the others wait for its answer and then hit the server's prefix
+    cache. If a query fails, only its own estimate fails; if all of a call fail, the first error is raised.
     """
 
-    def __init__(self, together: Together, alone: Fanout, size: int, room: int) -> None:
-        self._together = together
-        self._alone = alone
-        self._size = size
-        self._room = room
+    def __init__(
+        self,
+        generator: Generator,
+        identity: str,
+        *,
+        concurrency: int = 8,
+        claims_per_request: int = 1,
+        room: int = 18_000,
+    ) -> None:
+        self.generator = generator
+        self.identity = f"{identity}|shared={claims_per_request}|prompt={PROMPT_VERSION}"
+        self._size, self._room = claims_per_request, room
+        self._gate = PerLoop(lambda: asyncio.Semaphore(concurrency))
+        self._leads = PerLoop(Leads)
 
-    async def __call__(self, queries: Sequence[Query]) -> list[Estimate]:
+    async def judge(self, query: Query) -> Estimate:
+        raise NotImplementedError
+
+    async def judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
+        """None for a query that the reply has no usable answer to."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        await self.generator.aclose()
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         packs = [one for one in pack(queries, self._size, self._room) if len(one) > 1]
         errors: list[GroundwireError] = []
         answers: dict[int, Estimate | None] = {}
 
         async def judge(members: Sequence[int]) -> None:
             try:
-                found = await self._together([queries[i] for i in members])
+                found = await self.judge_together([queries[i] for i in members])
             except QueryRefused:  # such as a prompt that is too long: shorter ones may do
                 return
             except GroundwireError as error:
@@ -151,39 +142,22 @@ class SharedRequests:
         if errors and len(errors) == len(packs) and len(answers) == len(queries):
             raise errors[0]
         left = [i for i in range(len(queries)) if answers.get(i) is None]
-        alone = await self._alone([queries[i] for i in left]) if left else []
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._alone(queries[i])) for i in left]
+        outcomes = [task.result() for task in tasks]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, GroundwireError)]
+        if failures and len(failures) == len(outcomes):
+            raise failures[0]
+        alone = [Estimate.failed(failure(o)) if isinstance(o, GroundwireError) else o for o in outcomes]
         answers.update(zip(left, alone, strict=True))
         return [answer for i in range(len(queries)) if (answer := answers[i])]
 
-
-class LLMVerifier:
-    """A verifier over a language model. Subclasses judge one query by itself, and several in one request.
-
-    Args:
-        identity: everything besides the queries that determines an answer; part of every cache key.
-        concurrency: maximum number of simultaneous requests.
-        claims_per_request, room: see `SharedRequests`.
-    """
-
-    def __init__(
-        self, generator: Generator, identity: str, *, concurrency: int, claims_per_request: int, room: int
-    ) -> None:
-        self.generator = generator
-        self.identity = f"{identity}|shared={claims_per_request}|prompt={PROMPT_VERSION}"
-        alone = Fanout(self.judge, concurrency)
-        self._ask = SharedRequests(self.judge_together, alone, claims_per_request, room)
-
-    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        return await self._ask(queries)
-
-    async def judge(self, query: Query) -> Estimate:
-        raise NotImplementedError
-
-    async def judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
-        raise NotImplementedError
-
-    async def aclose(self) -> None:
-        await self.generator.aclose()
+    async def _alone(self, query: Query) -> Estimate | GroundwireError:
+        async with self._leads.get().turn(query.context), self._gate.get():
+            try:
+                return await self.judge(query)
+            except GroundwireError as error:
+                return error
 
 
 async def map_evidence(

@@ -146,6 +146,7 @@ class ThreadedVerifier:
         return await asyncio.to_thread(lambda: asyncio.run(compute()))
 
 
+@dataclass(eq=False)
 class RateLimit:
     """A token bucket; callers are served in order.
 
@@ -156,45 +157,37 @@ class RateLimit:
         longest: raise `RateLimited` instead of waiting longer than this many seconds.
     """
 
-    def __init__(
-        self,
-        inner: Verifier,
-        per_second: float,
-        *,
-        cost: int = 1,
-        burst: float | None = None,
-        longest: float = math.inf,
-        clock: Clock = time.monotonic,
-        sleep: Sleep = asyncio.sleep,
-    ) -> None:
-        self._inner = inner
-        self._longest = longest
-        self._rate = per_second
-        self._cost = cost
-        self._burst = max(float(cost), per_second if burst is None else burst)
-        self._clock = clock
-        self._sleep = sleep
-        self._tokens = self._burst
-        self._seen = clock()
+    inner: Verifier
+    per_second: float
+    _: KW_ONLY
+    cost: int = 1
+    burst: float | None = None
+    longest: float = math.inf
+    clock: Clock = time.monotonic
+    sleep: Sleep = asyncio.sleep
+
+    def __post_init__(self) -> None:
+        self._most = max(float(self.cost), self.per_second if self.burst is None else self.burst)
+        self._tokens, self._seen = self._most, self.clock()
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         await self._take()
-        return await self._inner.estimate(queries)
+        return await self.inner.estimate(queries)
 
     async def _take(self) -> None:
-        now = self._clock()
-        self._tokens = min(self._burst, self._tokens + max(0.0, now - self._seen) * self._rate)
+        now = self.clock()
+        self._tokens = min(self._most, self._tokens + max(0.0, now - self._seen) * self.per_second)
         self._seen = now
-        self._tokens -= self._cost  # a negative balance is a position in the queue
+        self._tokens -= self.cost  # a negative balance is a position in the queue
         if self._tokens < 0:
-            wait = -self._tokens / self._rate
-            if wait > self._longest:
-                self._tokens += self._cost
-                raise RateLimited(f"more than {self._rate:g} requests per second", retry_after=wait)
+            wait = -self._tokens / self.per_second
+            if wait > self.longest:
+                self._tokens += self.cost
+                raise RateLimited(f"more than {self.per_second:g} requests per second", retry_after=wait)
             try:
-                await self._sleep(wait)
+                await self.sleep(wait)
             except asyncio.CancelledError:
-                self._tokens += self._cost
+                self._tokens += self.cost
                 raise
 
 

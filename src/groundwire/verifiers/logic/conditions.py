@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from groundwire.text.lexicon import grammar, word_set, word_table
+from groundwire.text.lexicon import grammar, word_sets
 from groundwire.text.tokens import cached
 
 # Clauses of plain English as literals: that a predicate holds of a subject, or does not.
@@ -25,34 +25,24 @@ EVERYONE = "*"
 """The subject of a literal that must hold for everyone."""
 
 
-_WORDS = word_table("logic")
 _MOST_WORDS = 5
 _MOST_PARTS = 4
 _SHORT = 4
-PEOPLE = word_set("person people persons individual individuals one ones thing things")
-_WHOEVER = word_set("someone somebody anyone anybody something anything")
-_ALL = word_set("everyone everybody everything")
-_NOBODY = word_set("nobody nothing")
-_INDEFINITE = word_set("a an any")
+PEOPLE, _WHOEVER, _ALL, _NOBODY, _INDEFINITE, _PRONOUNS, _WHO, _BE, _DO, _MODAL, _OTHER_AUX, _LINKING = word_sets(
+    "logic", "people whoever everyone nobody indefinite pronouns who be do modal other_auxiliaries linking"
+)
+_NOT, _PADDING, _NUMBERS, PREPOSITIONS, _JOINTS, _SHADES = word_sets(
+    "logic", "negations padding counting prepositions joints shades"
+)
+"""`_SHADES` change the meaning of what follows; alone after "is" they change nothing."""
 _ARTICLES = _INDEFINITE | {"the"}
-_PRONOUNS = word_set("he she it they")
-_WHO = word_set("who that")
-_BE = word_set("is are isn't aren't")
-_DO = word_set("do does don't doesn't")
-_MODAL = word_set("can must")
-_AUX = _BE | _DO | _MODAL | word_set("has have cannot can't mustn't")
-_LINKS = _BE | _DO | word_set("be has have")
-_NOT = word_set("not never no")
+_AUX = _BE | _DO | _MODAL | _OTHER_AUX
+_LINKS = _BE | _DO | _LINKING
 _NEITHER = re.compile(r"\b(is|are)(?: always)? neither ([\w-]+) nor ([\w-]+)")
-_PADDING = word_set("always also both either eithor")  # the last is a slip that is often made
-PREPOSITIONS = word_set(_WORDS["prepositions"])
 _IRREGULAR = {
     "has": "have", "goes": "go", "does": "do",
     "people": "person", "men": "man", "women": "woman", "children": "child",
 }  # fmt: skip
-_JOINTS = word_set(_WORDS["joints"])
-_SHADES = word_set(_WORDS["shades"])
-"""Words that change the meaning of what follows; alone after "is" they change nothing."""
 UNREAD = _AUX | _PRONOUNS | _WHOEVER | _ALL | _NOBODY | _PADDING | _NOT | _JOINTS | _SHADES
 """Words that make a clause say more than a plain one, wherever they occur."""
 SMALL = UNREAD | PREPOSITIONS | _ARTICLES
@@ -285,7 +275,6 @@ _A_KIND = re.compile(
     rf"(?:there is )?(?:an?|any) ((?:[\w-]+ ){{0,2}}?[\w-]+) (?:who\b|that\b|{_DOES}|{_GETS})", re.IGNORECASE
 )
 _ANEW = re.compile(r"(?:there (?:is|are) )?(?:some|any)(?:one|body|thing)\b", re.IGNORECASE)
-_NUMBERS = frozenset({"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "other"})
 _NO_KIND = UNREAD - {"not"} | PEOPLE | PREPOSITIONS | {"the", "a", "an"} | _NUMBERS
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from textwrap import shorten
 
-from groundwire.text.lexicon import word_table
+from groundwire.text.lexicon import expressions, word_table
 from groundwire.text.tokens import normalise
 from groundwire.verifiers.lexical import antonyms, content_norms
 from groundwire.verifiers.logic.conditions import (
@@ -27,7 +27,7 @@ from groundwire.verifiers.rules import RuleLabel, RuleResult
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")
 _SHORTEST = 4
-_OPPOSED = {frozenset(pair.split(":")) for pair in word_table("logic")["opposed"].split()}
+_OPPOSED = {frozenset(pair.split(":")) for pair in word_table("logic")["tables"]["opposed"].split()}
 
 
 @lru_cache(maxsize=4096)
@@ -41,17 +41,12 @@ def opposed(a: str, b: str) -> bool:
     if len(mine) != len(theirs):
         return False
     other = [(x, y) for x, y in zip(mine, theirs, strict=True) if x != y]
-    return len(other) == 1 and (frozenset(other[0]) in _OPPOSED or _prefixed(*other[0]) or _listed(*other[0]))
-
-
-def _prefixed(a: str, b: str) -> bool:
-    short, long = sorted((a, b), key=len)
-    return len(short) >= _SHORTEST and any(long == prefix + short for prefix in _PREFIXES)
-
-
-def _listed(a: str, b: str) -> bool:
-    theirs = antonyms().get(normalise(b), frozenset())
-    return any((row, 1 - side) in theirs for row, side in antonyms().get(normalise(a), ()))
+    if len(other) != 1:
+        return False
+    short, long = sorted(other[0], key=len)
+    prefixed = len(short) >= _SHORTEST and any(long == prefix + short for prefix in _PREFIXES)
+    one, two = (antonyms().get(normalise(word), frozenset()) for word in other[0])
+    return prefixed or frozenset(other[0]) in _OPPOSED or any((row, 1 - side) in two for row, side in one)
 
 
 # Where the evidence states rules and facts, a plain claim is decided by inference.
@@ -67,21 +62,9 @@ _MOST_NAMED = 3
 _LONGEST = 120
 _READ = 0.5
 _PREFIX = 3
-_REFERS = re.compile(r"(?:he|she|it|they|this|these|his|her|its|their|both)\b|…", re.IGNORECASE)
-_LIMITS = re.compile(
-    r"(?:this|these|that|those|however|but|except|exceptions?|otherwise|though|although|not|only|unless"
-    r"|notwithstanding|subject to)\b"
-    r"|.*\b(?:exceptions?|exclu(?:des?|ded|sions?)|appl(?:y|ies)|above|foregoing)\b",
-    re.IGNORECASE,
-)
+_REFERS, _LIMITS, _OF_EACH = expressions("logic", "refers limits of_each")
 _NO_SUCH = re.compile(r"is (?:non|adult$|child$|minor$)")
 _UNLESS = re.compile(r"\bunless\b", re.IGNORECASE)
-# Without these words a statement is about a kind: "Adults can …" may well have exceptions.
-_OF_EACH = re.compile(
-    r"\b(?:if|when|whenever|unless|as long as|provided|(?:some|any|every)(?:one|body|thing)|no one|nobody"
-    r"|person|people|whoever|those|things?|impl(?:y|ies)|means?|follows|equivalent|knowing)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +197,10 @@ def _kinds(rules: Sequence[Implication], strangers: Iterable[str]) -> list[Impli
     """The facts that "the red pump" is a pump and a red pump."""
     named = {part.subject for rule in rules for part in rule.parts}.union(strangers)
     things = sorted(thing for thing in named if thing.startswith("the "))
-    every = {(thing, f"is {kind}") for thing in things for kind in _kinds_of(thing.split()[1:])}
-    return [Implication((), (Literal(*one),)) for one in sorted(every)]
-
-
-def _kinds_of(words: Sequence[str]) -> set[str]:
-    """ "pump" and "red pump"."""
-    return {noun(words), " ".join([*words[:-1], lemma(words[-1])])}
+    told = [(thing, thing.split()[1:]) for thing in things]
+    kinds = {(thing, noun(words)) for thing, words in told}
+    kinds |= {(thing, " ".join([*words[:-1], lemma(words[-1])])) for thing, words in told}
+    return [Implication((), (Literal(thing, f"is {kind}"),)) for thing, kind in sorted(kinds)]
 
 
 def _mixed(rules: Sequence[Implication]) -> bool:
@@ -237,7 +217,7 @@ def _mixed(rules: Sequence[Implication]) -> bool:
 def _excepted(lit: Literal, known: Known, told: _Told) -> bool:
     """Whether the conclusion is about a kind, which may have exceptions, and a rule says the opposite of others."""
     by = [known[side].rule for side in (lit, lit.opposite()) if side in known]
-    kinds = [at for at in by if at < len(told.texts) and _is_of_kind(told.rules[at], told.texts[at])]
+    kinds = [at for at in by if at < len(told.texts) and told.rules[at].body and not _OF_EACH.search(told.texts[at])]
     found = lit if lit in known else lit.opposite()
     against = (
         rule for rule in told.rules for head in rule.head
@@ -245,10 +225,6 @@ def _excepted(lit: Literal, known: Known, told: _Told) -> bool:
         and head.subject in (ANYONE, found.subject)
     )  # fmt: skip
     return bool(kinds) and any(against)
-
-
-def _is_of_kind(rule: Implication, text: str) -> bool:
-    return bool(rule.body) and not _OF_EACH.search(text)
 
 
 def _turned(lit: Literal, known: Known) -> bool:
