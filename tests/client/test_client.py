@@ -17,8 +17,7 @@ from tests.loopback import Loopback, Reply, Request
 from tests.serving import Served, served
 
 import groundwire
-from groundwire.client import AsyncClient, ChatEvent, Client
-from groundwire.client.calls import EventParser
+from groundwire.client import AsyncClient, ChatEvent, Client, EventParser
 from groundwire.errors import (
     BackendDown,
     BackendError,
