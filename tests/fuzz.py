@@ -30,9 +30,9 @@ from groundwire.integrations.metta_runner import evaluate, in_child, new_metta
 from groundwire.integrations.rows import BatchRow, parse_row, row_identity
 from groundwire.llm.base import TokenLogprob
 from groundwire.proxy.dialects import ApiDialect, ChatDialect, MessagesDialect, ResponsesDialect
-from groundwire.proxy.sse import SseParser
 from groundwire.proxy.verifier import parse_object
 from groundwire.retrieval.gather import resolve
+from groundwire.sse import SseParser
 from groundwire.text.structure import pieces
 from groundwire.traces.computation import computed
 from groundwire.traces.steps import as_steps, link, read_trace

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
@@ -34,6 +34,7 @@ from groundwire.llm.base import Endpoint, retry_after
 from groundwire.reports.json import Json, audit_from, claim_from, detection_from, output_from, report_from
 from groundwire.requests import History, Sources, as_sources, as_turns
 from groundwire.retrieval.select import units
+from groundwire.sse import SseFrame, SseParser
 from groundwire.types import (
     ClaimVerification,
     Detection,
@@ -200,14 +201,14 @@ class AsyncClient:
     ) -> AsyncGenerator[ChatEvent, None]:
         """Answer a question from the server's documents, as a stream of events."""
         body = {"message": question, "top_k": top_k, **_context(history), "stream": True}
-        parser = EventParser()
+        parser = SseParser()
         try:
             async with self._http.get().stream("POST", "/v1/rag/chat", **_json_body(body)) as response:
                 if not response.is_success:
                     await response.aread()
                     raise self._error(response)
                 async for chunk in response.aiter_bytes():
-                    for found in parser.feed(chunk):
+                    for found in chat_events(parser.feed(chunk)):
                         if found.kind == "error":
                             raise error_of(found.data.get("status"), found.data, self.host)
                         yield found
@@ -442,27 +443,8 @@ def _object(body: bytes) -> Json:
     return found
 
 
-class EventParser:
-    """Parses server-sent events from chunks of bytes."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._kind = ""
-        self._data: list[str] = []
-
-    def feed(self, chunk: bytes) -> Iterator[ChatEvent]:
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            yield from self._line(line.rstrip(b"\r").decode("utf-8", "replace"))
-
-    def _line(self, line: str) -> Iterator[ChatEvent]:
-        name, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if name == "event":
-            self._kind = value
-        elif name == "data":
-            self._data.append(value)
-        elif not line and self._data:
-            found = json.loads("\n".join(self._data))
-            kind, self._kind, self._data = self._kind or "message", "", []
-            yield ChatEvent(kind, found if isinstance(found, dict) else {"data": found})
+def chat_events(frames: Iterable[SseFrame]) -> Iterator[ChatEvent]:
+    for frame in frames:
+        if frame.data:
+            found = json.loads(frame.data)
+            yield ChatEvent(frame.event or "message", found if isinstance(found, dict) else {"data": found})
