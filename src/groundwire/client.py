@@ -138,7 +138,7 @@ class AsyncClient:
     ) -> ClaimVerification:
         """Verify one claim as it is given."""
         given = as_sources(evidence)
-        body = {"claim": claim, "sources": _texts(given), "question": question}
+        body: dict[str, object] = {"claim": claim, "sources": _texts(given), "question": question}
         body |= {"confidence": confidence, "profile": profile}
         return await self._post("/v1/claims/verify", lambda data: _claims(given, data)[0], body)
 

@@ -16,6 +16,7 @@ from groundwire.detectors import wording
 from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
 from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.registry import DETECTORS, load_detector
+from groundwire.detectors.wording import HistoryEvidence, KBEvidence, Signal
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms
@@ -149,8 +150,15 @@ class MettaPredicates:
         action = self.mitigate_hallucination(replace(flag, confidence=1.0), kb)
         return action.replacement if action.kind is ActionKind.CORRECT else ""
 
-    def score_hallucination_confidence(self, flag: Flag, *evidence: Any) -> float:
-        return wording.score(flag, *evidence, self.engine.config.detectors.evidence_weights)
+    def score_hallucination_confidence(
+        self,
+        flag: Flag,
+        kb: KBEvidence | None,
+        history: HistoryEvidence | None,
+        signals: Sequence[Signal],
+        others: Sequence[Flag],
+    ) -> float:
+        return wording.score(flag, kb, history, signals, others, self.engine.config.detectors.evidence_weights)
 
     def close(self) -> None:
         for store in self.opened:
