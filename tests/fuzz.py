@@ -30,10 +30,10 @@ from groundwire.integrations.metta_runner import evaluate, in_child, new_metta
 from groundwire.integrations.rows import BatchRow, parse_row, row_identity
 from groundwire.llm.base import TokenLogprob
 from groundwire.proxy.dialects import ApiDialect, ChatDialect, MessagesDialect, ResponsesDialect
-from groundwire.proxy.evidence import from_chat, from_messages, from_responses
-from groundwire.proxy.sse import SseParser
+from groundwire.proxy.evidence import read_request
 from groundwire.proxy.verifier import parse_object
 from groundwire.retrieval.gather import resolve
+from groundwire.sse import SseParser
 from groundwire.text.structure import pieces
 from groundwire.traces.computation import computed
 from groundwire.traces.steps import as_steps, link, read_trace
@@ -237,9 +237,9 @@ def _read_request(text: str) -> None:
     results = [{"role": "tool", "content": line} for line in text.split("\n")]
     blocks = [{"type": "document", "source": {"type": "text", "data": line}} for line in text.split("\n")]
     found = [
-        from_chat({"messages": [{"role": "user", "content": text}, *results]}),
-        from_messages({"system": text, "messages": [{"role": "user", "content": blocks}]}),
-        from_responses({"instructions": text, "input": text}),
+        read_request({"messages": [{"role": "user", "content": text}, *results]}),
+        read_request({"system": text, "messages": [{"role": "user", "content": blocks}]}),
+        read_request({"instructions": text, "input": text}),
     ]
     assert all(len({s.id for s in one.sources}) == len(one.sources) for one in found), "two sources with one id"
 

@@ -29,7 +29,7 @@ LAYERS = (
     ("llm", "stores"),
     ("text", "metrics", "otel", "conversion", "requests"),
     ("config",),
-    ("_loop", "_optional"),
+    ("_loop", "_optional", "sse"),
     ("types", "budget", "errors", "version", "models"),
 )
 """A module may import its own package and the layers below it, without exceptions."""

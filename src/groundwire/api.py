@@ -208,9 +208,7 @@ def semantic_entropy(
 def _engine(
     config: Config | None, backend: BackendName | None, profile: ProfileName | None, target: float | None
 ) -> Groundwire:
-    config = config or Config.load()
-    changes = {key: value for key, value in (("profile", profile), ("target", target)) if value is not None}
-    key = _Key(config.changed(**changes) if changes else config)
+    key = _Key((config or Config.load()).changed(profile=profile, target=target))
     with _opening:  # concurrent first calls must not each load a model
         return _opened(key, backend)
 

@@ -591,8 +591,9 @@ class Config(BaseSettings):
         return cls._valid(data)
 
     def changed(self, **changes: object) -> Config:
-        """Return a copy with some top-level keys changed; keys that were never set stay unset."""
-        return self._valid({**self.model_dump(exclude_unset=True), **changes})
+        """Return a copy with some top-level keys changed, except those given as None; unset keys stay unset."""
+        given = {key: value for key, value in changes.items() if value is not None}
+        return self._valid({**self.model_dump(exclude_unset=True), **given}) if given else self
 
     @classmethod
     def _valid(cls, data: dict[str, Any]) -> Config:

@@ -86,9 +86,8 @@ class Groundwire:
         `marker` is the text that replaces removed evidence; `bits` asks for p0 of every claim,
         `shares` for each source's share of every claim with evidence from several.
         """
-        changes = {key: value for key, value in (("profile", profile), ("target", target)) if value is not None}
         found = copy(self)
-        found.config = self.config.changed(**changes) if changes else self.config
+        found.config = self.config.changed(profile=profile, target=target)
         found.profile = self._profile(found.config)
         if marker is not None:
             found.profile = replace(found.profile, marker=marker)

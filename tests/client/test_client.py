@@ -17,8 +17,7 @@ from tests.loopback import Loopback, Reply, Request
 from tests.serving import Served, served
 
 import groundwire
-from groundwire.client import AsyncClient, ChatEvent, Client
-from groundwire.client.calls import EventParser
+from groundwire.client import AsyncClient, ChatEvent, Client, chat_events
 from groundwire.errors import (
     BackendDown,
     BackendError,
@@ -30,6 +29,7 @@ from groundwire.errors import (
     Overloaded,
 )
 from groundwire.reports.json import report_object
+from groundwire.sse import SseParser
 from groundwire.types import ClaimVerification, FactStatus, HallucinationReport, OutputStatus, Status, TraceAudit
 
 ANSWER = "The tower is 450 metres tall [S0]. It stands in Paris. Is it red? See [S9]: it is iron [S9]."
@@ -297,10 +297,10 @@ class TestEvents:
             for text in texts
         ]
         sent = b": a remark\n" + "".join(lines).encode("utf-8", "replace")
-        events, start = EventParser(), 0
+        parser, start = SseParser(), 0
         found: list[ChatEvent] = []
         for cut in [*sorted(cuts), len(sent)]:
-            found += events.feed(sent[start:cut])
+            found += chat_events(parser.feed(sent[start:cut]))
             start = max(start, cut)
         wanted = [text.encode("utf-8", "replace").decode() for text in texts]
         assert [event.data["text"] for event in found] == wanted

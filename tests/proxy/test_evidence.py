@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 from tests.growth import assert_linear
 
 from groundwire.errors import InputError
-from groundwire.proxy.evidence import (
-    PromptDocument,
-    from_chat,
-    from_messages,
-    from_responses,
-    parse_sources,
-    split_prompt,
-)
+from groundwire.proxy.evidence import parse_sources, read_request, split_prompt
+from groundwire.types import Source
 
 LONG = (
     "Acme Corp was founded in 1990 by Jane Doe in Springfield. It employs 420 people in three countries and "
@@ -78,7 +72,7 @@ PROMPTS = {
 @pytest.mark.parametrize("name", PROMPTS)
 def test_documents_are_found_in_a_prompt(name: str) -> None:
     text, expected = PROMPTS[name]
-    assert [(d.name, d.text) for d in split_prompt(text).documents] == expected
+    assert [(d.id, d.text) for d in split_prompt(text).documents] == expected
 
 
 @pytest.mark.parametrize(
@@ -115,32 +109,32 @@ def test_prompts_that_seem_to_begin_something_are_split_in_linear_time(start: st
 
 def test_many_results_of_one_tool_are_numbered_in_linear_time() -> None:
     def read(results: str) -> object:
-        return from_chat({"messages": [{"role": "tool", "content": line} for line in results.split()]})
+        return read_request({"messages": [{"role": "tool", "content": line} for line in results.split()]})
 
     assert_linear(read, lambda size: " ".join(map(str, range(size))), 250)
 
 
 def test_sources_of_the_same_name_are_told_apart() -> None:
-    given = [PromptDocument(text, name) for text, name in (("a", "x"), ("b", "x"), ("c", "x-2"), ("d", "x"))]
-    found = from_chat({}, given)
+    given = [Source(name, text) for text, name in (("a", "x"), ("b", "x"), ("c", "x-2"), ("d", "x"))]
+    found = read_request({}, given)
     assert [source.id for source in found.sources] == ["x", "x-3", "x-2", "x-4"]
 
 
 @pytest.mark.parametrize(
     ("prompt", "document"),
     [
-        ("<doc>İİ is a letter.</doc> Say.", PromptDocument("İİ is a letter.")),
-        ("<doc><id> a </id><content>x</body>y</content></doc>", PromptDocument("x</body>y", "a")),
-        ("<doc><text><content>x</content></doc>", PromptDocument("x")),
-        ("<doc><content>x</content>y</content></doc>", PromptDocument("x</content>y")),
+        ("<doc>İİ is a letter.</doc> Say.", Source("", "İİ is a letter.")),
+        ("<doc><id> a </id><content>x</body>y</content></doc>", Source("a", "x</body>y")),
+        ("<doc><text><content>x</content></doc>", Source("", "x")),
+        ("<doc><content>x</content>y</content></doc>", Source("", "x</content>y")),
     ],
 )
-def test_a_document_is_what_stands_between_its_tags(prompt: str, document: PromptDocument) -> None:
+def test_a_document_is_what_stands_between_its_tags(prompt: str, document: Source) -> None:
     assert split_prompt(prompt).documents == [document]
 
 
 def test_chat_request_yields_sources_history_and_question() -> None:
-    found = from_chat(
+    found = read_request(
         {
             "messages": [
                 {"role": "developer", "content": [{"type": "text", "text": "<doc id='a'>Paris is big.</doc>"}]},
@@ -160,18 +154,18 @@ def test_chat_request_yields_sources_history_and_question() -> None:
 
 def test_user_statements_are_sources_but_questions_are_not() -> None:
     asked = "My dog is called Rex. Is Rex a poodle?"
-    found = from_chat({"messages": [{"role": "user", "content": asked}], "documents": ["Poodles are dogs."]})
+    found = read_request({"messages": [{"role": "user", "content": asked}], "documents": ["Poodles are dogs."]})
     assert [(s.id, s.text) for s in found.sources] == [("S0", "Poodles are dogs."), ("turn 1", "My dog is called Rex.")]
-    assert not from_chat({"messages": [{"role": "user", "content": asked}]})
+    assert not read_request({"messages": [{"role": "user", "content": asked}]})
 
 
 def test_first_question_is_not_history() -> None:
-    found = from_chat({"messages": [{"role": "system", "content": RULES}, {"role": "user", "content": "Hi?"}]})
+    found = read_request({"messages": [{"role": "system", "content": RULES}, {"role": "user", "content": "Hi?"}]})
     assert not found
 
 
 def test_responses_request_yields_the_same() -> None:
-    found = from_responses(
+    found = read_request(
         {
             "instructions": "Context: Paris is big.",
             "input": [
@@ -190,7 +184,7 @@ def test_responses_request_yields_the_same() -> None:
 
 
 def test_input_may_be_a_string() -> None:
-    found = from_responses({"input": "Context: Paris is big.\n\nQuestion: how big?"})
+    found = read_request({"input": "Context: Paris is big.\n\nQuestion: how big?"})
     assert [s.text for s in found.sources] == ["Paris is big."]
 
 
@@ -205,7 +199,7 @@ def test_input_may_be_a_string() -> None:
     ],
 )
 def test_accepted_forms_of_grounding_sources(value: Any, names: list[str]) -> None:
-    assert [s.id for s in from_chat({}, parse_sources(value)).sources] == names
+    assert [s.id for s in read_request({}, parse_sources(value)).sources] == names
 
 
 @pytest.mark.parametrize("value", [7, None, [7], {"a": 7}, [{"id": "a"}], [[]]])
@@ -227,14 +221,13 @@ JSON = st.recursive(
 @given(JSON, JSON, JSON)
 def test_arbitrary_bodies_are_accepted(messages: Any, instructions: Any, documents: Any) -> None:
     body = json.loads(json.dumps({"messages": messages, "input": messages, "instructions": instructions}))
-    from_chat(body | {"documents": documents})
-    from_responses(body)
-    from_messages(body)
+    read_request(body | {"documents": documents})
+    read_request(body)
 
 
 def test_a_document_without_its_text_is_left_out() -> None:
     content = [{"type": "document", "source": {"type": "text"}}, {"type": "text", "text": "Is it?"}]
-    assert from_messages({"messages": [{"role": "user", "content": content}]}).sources == ()
+    assert read_request({"messages": [{"role": "user", "content": content}]}).sources == ()
 
 
 def test_blocks_that_gateways_mark_are_sources_and_the_question() -> None:
@@ -243,6 +236,6 @@ def test_blocks_that_gateways_mark_are_sources_and_the_question() -> None:
         {"type": "grounding_source", "text": 7},
         {"type": "query", "text": "How many people live in Paris?"},
     ]
-    found = from_chat({"messages": [{"role": "user", "content": content}]})
+    found = read_request({"messages": [{"role": "user", "content": content}]})
     assert [source.text for source in found.sources] == ["Paris has 2.1 million inhabitants."]
     assert found.question == "How many people live in Paris?"

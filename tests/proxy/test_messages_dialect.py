@@ -13,7 +13,7 @@ from tests.proxy.requests import BAD, DOCUMENT, FIXED, GOOD, mode
 from tests.proxy.scripted import Scripted, ScriptedUpstream, event, whole, words
 from tests.serving import Served
 
-from groundwire.proxy.evidence import from_messages
+from groundwire.proxy.evidence import read_request
 
 INSTEAD = "I cannot confirm from the sources what I was about to say here."
 SYSTEM = [{"type": "text", "text": f'Answer from the documents.\n<document id="S0">{DOCUMENT}</document>'}]
@@ -161,7 +161,7 @@ def test_documents_search_results_and_tool_results_are_evidence() -> None:
         "content": [{"type": "text", "text": "Rome is old."}],
     }
     content = [cited, pieces, found, {"type": "text", "text": "Compare them."}]
-    evidence = from_messages({"messages": [{"role": "user", "content": content}, *CALLED[1:]], "tools": TOOLS})
+    evidence = read_request({"messages": [{"role": "user", "content": content}, *CALLED[1:]], "tools": TOOLS})
     texts = {source.id: source.text for source in evidence.sources}
     assert texts["Paris"] == "Paris has parks."
     assert texts["Rome"] == "Rome is old."

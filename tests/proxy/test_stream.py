@@ -15,7 +15,7 @@ from tests.proxy.requests import BAD, FIXED, GOOD, MESSAGES, mode
 from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, chunk, event
 from tests.serving import Served
 
-from groundwire.proxy.sse import SseParser
+from groundwire.sse import SseParser
 
 BODY = {"model": "m", "messages": MESSAGES, "stream": True}
 SSE = ("content-type", "text/event-stream")

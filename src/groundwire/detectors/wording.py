@@ -93,6 +93,13 @@ class HistoryEvidence:
     confidence: float = 1.0
 
 
+def strength(evidence: KBEvidence | HistoryEvidence | Signal | None) -> float:
+    """How strongly evidence indicates a hallucination, 0 to 1: its confidence if it contradicts."""
+    if isinstance(evidence, Signal):
+        return evidence.strength
+    return evidence.confidence if evidence and evidence.contradicts else 0.0
+
+
 def score(
     flag: Flag,
     kb: KBEvidence | None = None,

@@ -21,16 +21,15 @@ GROUNDED, UNGROUNDED, UNCHECKED = "grounded", "ungrounded", "unchecked"
 class EngineKwargs(TypedDict, total=False):
     """Settings of the engine; see `groundwire.check`."""
 
-    config: Config
-    backend: BackendName
-    profile: ProfileName
-    target: float
+    config: Config | None
+    backend: BackendName | None
+    profile: ProfileName | None
+    target: float | None
 
 
 def engine_config(**options: Unpack[EngineKwargs]) -> Config:
     config = options.get("config") or Config.load()
-    changes = {key: options[key] for key in ("profile", "target") if key in options}
-    return config.changed(**changes) if changes else config
+    return config.changed(profile=options.get("profile"), target=options.get("target"))
 
 
 def open_engine(**options: Unpack[EngineKwargs]) -> Groundwire:

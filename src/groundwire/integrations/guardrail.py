@@ -136,8 +136,7 @@ class AnswerGuard:
     def _first_bad(self, claims: Sequence[ClaimVerification]) -> ClaimVerification | None:
         if self.settings.block_on == "flagged":
             return next((claim for claim in claims if claim.is_flagged), None)
-        found = first_contradiction({(0, 0): claims})
-        return found[1] if found else None
+        return first_contradiction(claims)
 
     def _reason(self, claim: ClaimVerification) -> str:
         if self.settings.block_on == "contradiction":

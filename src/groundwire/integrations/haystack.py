@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from groundwire._optional import load
 from groundwire.config import BackendName, ProfileName
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker
+from groundwire.integrations.evaluator import GroundednessChecker
 from groundwire.requests import as_sources
 
 component: Any = load("haystack:component", feature="groundwire for Haystack", extra="haystack")
@@ -26,9 +26,7 @@ class HaystackGroundednessEvaluator:
     ) -> None:
         # A pipeline is saved by these parameters.
         self.backend, self.profile, self.target = backend, profile, target
-        given = {"backend": backend, "profile": profile, "target": target}
-        options = cast("EngineKwargs", {key: value for key, value in given.items() if value is not None})
-        self._checker = GroundednessChecker(**options)
+        self._checker = GroundednessChecker(backend=backend, profile=profile, target=target)
 
     @component.output_types(score=float, individual_scores=list[float], results=list[dict[str, Any]])  # type: ignore[untyped-decorator]
     def run(self, questions: list[str], contexts: list[list[Any]], predicted_answers: list[str]) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from groundwire._optional import load
 from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker
-from groundwire.proxy.evidence import from_chat
+from groundwire.proxy.evidence import read_request
 from groundwire.requests import as_sources
 
 _FEATURE = "groundwire for Inspect"
@@ -39,4 +39,4 @@ def groundedness(sources: str = "sources", **options: Unpack[EngineKwargs]) -> A
 def _from_messages(messages: Any) -> Any:
     """Return what the conversation before the answer gives to check against."""
     turns = [{"role": m.role, "content": m.text, "name": getattr(m, "function", None)} for m in messages[:-1]]
-    return from_chat({"messages": turns}).sources
+    return read_request({"messages": turns}).sources

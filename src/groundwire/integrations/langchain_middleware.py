@@ -9,7 +9,7 @@ from groundwire._loop import run, run_on_shared_loop
 from groundwire._optional import load
 from groundwire.integrations.evaluator import EngineKwargs, judge_report, open_engine
 from groundwire.integrations.guardrail import AnswerGuard, GuardDecision, GuardMode, GuardSettings
-from groundwire.proxy.evidence import from_chat
+from groundwire.proxy.evidence import read_request
 
 _FEATURE = "groundwire for LangChain"
 AgentMiddleware: Any = load("langchain.agents.middleware:AgentMiddleware", feature=_FEATURE, extra="langchain")
@@ -48,7 +48,7 @@ class GroundednessMiddleware(AgentMiddleware):  # type: ignore[misc]
     def _guard(self, request: Any) -> AnswerGuard:
         system = [request.system_message] if request.system_message is not None else []
         messages = _as_dicts([*system, *request.messages])
-        return AnswerGuard(self._engine, from_chat({"messages": messages}), self._settings)
+        return AnswerGuard(self._engine, read_request({"messages": messages}), self._settings)
 
 
 def _answers(response: Any) -> Sequence[Any]:

@@ -1,7 +1,7 @@
 """LiteLLM adapter: a guardrail that runs inside LiteLLM's proxy.
 
 In its configuration: `guardrail: groundwire.integrations.litellm.GroundwireGuardrail`, `mode: post_call`. The
-service offers the same without installing anything beside LiteLLM (`server/routes/litellm.py`).
+service offers the same without installing anything beside LiteLLM (`server/routes/outputs.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from groundwire._optional import load
 from groundwire.config import BackendName, Config
 from groundwire.engine import Groundwire
 from groundwire.integrations.guardrail import AnswerGuard, BlockOn, GuardMode, GuardSettings, OnUnchecked
-from groundwire.proxy.evidence import from_chat, from_responses
+from groundwire.proxy.evidence import read_request
 
 _FEATURE = "groundwire for LiteLLM"
 CustomGuardrail: Any = load("litellm.integrations.custom_guardrail:CustomGuardrail", feature=_FEATURE, extra="litellm")
@@ -77,6 +77,5 @@ class GroundwireGuardrail(CustomGuardrail):  # type: ignore[misc]
         """The guard of this request, kept with it so that the rounds of a stream share their estimates."""
         guards: dict[int, AnswerGuard] = {} if logging_obj is None else logging_obj.__dict__.setdefault(_GUARDS, {})
         if id(self) not in guards:
-            read = from_chat if request_data.get("messages") is not None else from_responses
-            guards[id(self)] = AnswerGuard(self._engine, read(request_data), self.settings)
+            guards[id(self)] = AnswerGuard(self._engine, read_request(request_data), self.settings)
         return guards[id(self)]

@@ -1,25 +1,53 @@
-"""Conversion between groundwire's types and MeTTa atoms.
+"""Conversion between groundwire's types and MeTTa atoms, by the types that predicates declare.
 
-A structured result is an expression whose parts a program can match; its last part is a handle to the whole
-object, so that nothing is lost on the way back. An expression written by hand, without a handle, is read from
-its visible parts.
+A record is an expression whose parts a program can match; its last part is a handle to the whole object, so that
+nothing is lost on the way back. An expression written by hand, without a handle, is read from its visible parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from groundwire._optional import load
 from groundwire.detectors.wording import HistoryEvidence, KBEvidence, Signal
 from groundwire.errors import InputError
-from groundwire.types import Action, ActionKind, Flag, HallucinationType, Mention, Segment, TimeExpression, Triple, Turn
+from groundwire.types import (
+    Action,
+    ActionKind,
+    Flag,
+    HallucinationType,
+    KnowledgeBase,
+    Mention,
+    Segment,
+    TimeExpression,
+    Triple,
+    Turn,
+)
 
 if TYPE_CHECKING:
     from hyperon import Atom
 
 T = TypeVar("T")
+_RECORDS: dict[str, tuple[Any, str]] = {
+    "HallucinationFlag": (Flag, "type start end content confidence suggestion evidence"),
+    "ResponseSegment": (Segment, "index text start end"),
+    "Claim": (Triple, "subject predicate object"),
+    "EntityMention": (Mention, "text kind start end"),
+    "TemporalExpression": (TimeExpression, "text start end first last tense"),
+    "LinguisticSignal": (Signal, "kind strength text"),
+    "KBEvidence": (KBEvidence, "contradicts unverifiable confidence"),
+    "HistoryEvidence": (HistoryEvidence, "contradicts confidence"),
+}
+"""By the name of an expression: the record that it stands for, and its parts in order."""
+_LEFT_OUT = {"HallucinationFlag": 2}  # how many of the last parts a program may leave out
+_EVIDENCE = ("KBEvidence", "HistoryEvidence", "LinguisticSignal")
+_LIST = "(List "
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +60,24 @@ class Handle:
         return f"<{type(self.what).__name__}>"
 
 
-def flag_atom(flag: Flag) -> Atom:
-    parts = (flag.start, flag.end, flag.content, flag.confidence, flag.suggestion, flag.evidence)
-    return _expression("HallucinationFlag", _symbol(flag.type.value), *parts, Handle(flag))
+@dataclass(frozen=True, slots=True)
+class DialogueTurns:
+    """The value of a DialogueState atom."""
+
+    turns: tuple[Turn, ...] = ()
 
 
-def segment_atom(segment: Segment) -> Atom:
-    parts = (segment.index, segment.text, segment.start, segment.end)
-    return _expression("ResponseSegment", *parts, Handle(segment))
-
-
-def claim_atom(claim: Triple) -> Atom:
-    return _expression("Claim", claim.subject, claim.predicate, claim.object, Handle(claim))
-
-
-def mention_atom(mention: Mention) -> Atom:
-    kind = _symbol(mention.kind.value)
-    return _expression("EntityMention", mention.text, kind, mention.start, mention.end, Handle(mention))
-
-
-def time_atom(found: TimeExpression) -> Atom:
-    first, last = (moment.date().isoformat() if moment else "" for moment in (found.first, found.last))
-    parts = (found.text, found.start, found.end, first, last)
-    return _expression("TemporalExpression", *parts, _symbol(found.tense.value), Handle(found))
-
-
-def signal_atom(signal: Signal) -> Atom:
-    kind = _symbol(signal.kind.value)
-    return _expression("LinguisticSignal", kind, signal.strength, signal.text, Handle(signal))
+def to_atom(value: Any, kind: str) -> Atom:
+    """The atom of a value of a declared type."""
+    if kind.startswith(_LIST):
+        return _hyperon().E(*(to_atom(item, kind.removeprefix(_LIST)[:-1]) for item in value))
+    if kind in _RECORDS:
+        return _expression(kind, *(getattr(value, name) for name in _RECORDS[kind][1].split()), Handle(value))
+    if kind == "MitigationAction":
+        return action_atom(value)
+    if kind == "(Maybe String)":
+        return _expression("Just", value) if value else _symbol("Nothing")
+    return value_atom(value, kind if kind == "String" else None)
 
 
 def action_atom(action: Action) -> Atom:
@@ -75,20 +93,62 @@ def action_atom(action: Action) -> Atom:
     return _expression(action.kind.value, *parts.get(action.kind, ()))
 
 
-def maybe_atom(value: str) -> Atom:
-    return _expression("Just", value) if value else _symbol("Nothing")
-
-
-def list_atom(items: Iterable[T], each: Callable[[T], Atom]) -> Atom:
-    return _hyperon().E(*(each(item) for item in items))
-
-
 def value_atom(value: Any, type_name: str | None = None) -> Atom:
     return _hyperon().ValueAtom(value, type_name)
 
 
+def handle_atom(value: object, type_name: str) -> Atom:
+    return value_atom(Handle(value), type_name)
+
+
 def error_atom(name: str, message: str) -> Atom:
     return _expression("Error", _symbol(name), message)
+
+
+def from_atom(atom: Atom, kind: str) -> Any:
+    """The value of an atom of a declared type; raises `InputError` if it has another."""
+    if kind.startswith(_LIST):
+        return [from_atom(item, kind.removeprefix(_LIST)[:-1]) for item in items(atom)]
+    if kind == "String":
+        return text_of(atom)
+    if kind == "HallucinationType":
+        return type_of(atom)
+    if kind == "KnowledgeBase":
+        return object_of(atom, KnowledgeBase, '(knowledge-base "file.db"), or give --kb for &kb')  # type: ignore[type-abstract]
+    if kind == "DialogueState":
+        return object_of(atom, DialogueTurns, '(dialogue-state ((turn "user" "…"))) or &dialogue')
+    if kind in ("KBEvidence", "HistoryEvidence", "Evidence") and _name(atom) == "Nothing":
+        return None
+    if kind == "Evidence":
+        kind = head_of(atom)
+        if kind not in _EVIDENCE:
+            raise InputError(f"{atom} is not evidence", hint="KBEvidence, HistoryEvidence or LinguisticSignal")
+    return _record_of(atom, kind)
+
+
+def _record_of(atom: Atom, kind: str) -> Any:
+    record, names = _RECORDS[kind][0], _RECORDS[kind][1].split()
+    children = _children(atom)
+    if not children or _name(children[0]) != kind:
+        raise InputError(f"{atom} is not a {kind}", hint="or write Nothing" if kind in _EVIDENCE[:2] else "")
+    last = _value(children[-1])
+    if isinstance(last, Handle) and isinstance(last.what, record):
+        return last.what
+    parts = [_name(part) or _value(part) for part in children[1:]]
+    whole = [int(part) if isinstance(part, float) and part.is_integer() else part for part in parts]
+    given: dict[str, Any] = dict(zip(names, whole, strict=False))
+    if kind == "Claim" and len(parts) == len(names):
+        text, subject, value = " ".join(map(str, parts)), len(str(parts[0])), len(str(parts[-1]))
+        places = {"subject_span": (0, subject), "object_span": (len(text) - value, len(text))}
+        given |= {"text": text, "start": 0, "end": len(text), **places}
+    wrong = f"{atom} does not have the parts of a {kind}"
+    if not len(names) - _LEFT_OUT.get(kind, 0) <= len(parts) <= len(names):
+        raise InputError(wrong)
+    try:
+        return TypeAdapter(record).validate_json(json.dumps(given, default=repr), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InputError(wrong, hint=f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def items(atom: Atom) -> list[Atom]:
@@ -99,39 +159,6 @@ def items(atom: Atom) -> list[Atom]:
     return children
 
 
-def flag_of(atom: Atom) -> Flag:
-    def read(kind: Atom, start: Atom, end: Atom, content: Atom, confidence: Atom, *rest: Atom) -> Flag:
-        said, evidence = (*(text_of(part) for part in rest[:2]), "", "")[:2]
-        place = int(number_of(start)), int(number_of(end))
-        return Flag(type_of(kind), *place, text_of(content), number_of(confidence), said, evidence)
-
-    return _read(atom, "HallucinationFlag", Flag, read)
-
-
-def segment_of(atom: Atom) -> Segment:
-    def read(index: Atom, text: Atom, start: Atom, end: Atom) -> Segment:
-        return Segment(int(number_of(index)), text_of(text), int(number_of(start)), int(number_of(end)))
-
-    return _read(atom, "ResponseSegment", Segment, read)
-
-
-def claim_of(atom: Atom) -> Triple:
-    def read(subject: Atom, predicate: Atom, value: Atom) -> Triple:
-        who, does, what = (text_of(part) for part in (subject, predicate, value))
-        text = f"{who} {does} {what}"
-        places = (0, len(who)), (len(text) - len(what), len(text))
-        return Triple(who, does, what, 0, len(text), *places, text=text)
-
-    return _read(atom, "Claim", Triple, read)
-
-
-def signal_of(atom: Atom) -> Signal:
-    def read(*_: Atom) -> Signal:
-        raise InputError("a LinguisticSignal must come from linguistic-signals")
-
-    return _read(atom, "LinguisticSignal", Signal, read)
-
-
 def turn_of(atom: Atom, number: int) -> Turn:
     """Read `(turn "user" "text")`, or the text alone."""
     children = _children(atom)
@@ -140,16 +167,6 @@ def turn_of(atom: Atom, number: int) -> Turn:
     if len(children) != 3 or _name(children[0]) != "turn":
         raise InputError(f"{atom} is not a turn", hint='write (turn "user" "text")')
     return Turn(number, text_of(children[1]).lower(), text_of(children[2]))
-
-
-def kb_evidence_of(atom: Atom) -> KBEvidence | None:
-    parts = _evidence(atom, "KBEvidence", 3)
-    return KBEvidence(bool_of(parts[0]), bool_of(parts[1]), number_of(parts[2])) if parts else None
-
-
-def history_evidence_of(atom: Atom) -> HistoryEvidence | None:
-    parts = _evidence(atom, "HistoryEvidence", 2)
-    return HistoryEvidence(bool_of(parts[0]), number_of(parts[1])) if parts else None
 
 
 def type_of(atom: Atom) -> HallucinationType:
@@ -168,20 +185,6 @@ def text_of(atom: Atom) -> str:
     raise InputError(f"{atom} is not a String", hint='write it in quotes: "text"')
 
 
-def number_of(atom: Atom) -> float:
-    value = _value(atom)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    raise InputError(f"{atom} is not a Number")
-
-
-def bool_of(atom: Atom) -> bool:
-    value = _value(atom)
-    if isinstance(value, bool):
-        return value
-    raise InputError(f"{atom} is not a Bool")
-
-
 def object_of(atom: Atom, kind: type[T], made_by: str) -> T:
     value = _value(atom)
     what = value.what if isinstance(value, Handle) else value
@@ -196,36 +199,22 @@ def head_of(atom: Atom) -> str:
     return _name(atom) if children is None else _name(children[0]) if children else ""
 
 
-def _read(atom: Atom, head: str, kind: type[T], read: Callable[..., T]) -> T:
-    children = _children(atom)
-    if not children or _name(children[0]) != head:
-        raise InputError(f"{atom} is not a {head}")
-    last = _value(children[-1])
-    if isinstance(last, Handle) and isinstance(last.what, kind):
-        return last.what
-    try:
-        return read(*children[1:])
-    except TypeError:
-        raise InputError(f"{atom} does not have the parts of a {head}") from None
-
-
-def _evidence(atom: Atom, head: str, parts: int) -> Sequence[Atom] | None:
-    if _name(atom) == "Nothing":
-        return None
-    children = _children(atom)
-    if not children or len(children) != parts + 1 or _name(children[0]) != head:
-        raise InputError(f"{atom} is not a {head}", hint="or write Nothing")
-    return children[1:]
-
-
 def _hyperon() -> Any:
     """The library, an extra that is loaded when the first atom is made."""
     return load("hyperon", feature="MeTTa", extra="metta")
 
 
 def _expression(head: str, *parts: Any) -> Atom:
-    made = (part if isinstance(part, _hyperon().Atom) else value_atom(part) for part in parts)
-    return _hyperon().E(_symbol(head), *made)
+    return _hyperon().E(_symbol(head), *map(_part, parts))
+
+
+def _part(value: Any) -> Atom:
+    if isinstance(value, _hyperon().Atom):
+        return value
+    if isinstance(value, StrEnum):
+        return _symbol(value.value)
+    # A moment is given to the day; one that is not known is empty.
+    return value_atom(value.date().isoformat() if isinstance(value, datetime) else "" if value is None else value)
 
 
 def _symbol(name: str) -> Atom:

@@ -195,8 +195,8 @@ def operation(name: str, function: Callable[..., Atom], type_atom: Atom | None =
     `type_atom` is what `get-type` answers, and what MeTTa checks arguments against.
     """
     make = load("hyperon:OperationAtom", feature="MeTTa", extra="metta")
-
-    arity = len([p for p in signature(function).parameters.values() if p.default is p.empty])
+    declared: Any = type_atom  # (-> argument … result)
+    arity = len(signature(function).parameters) if declared is None else len(declared.get_children()) - 2
 
     def call(*arguments: Atom) -> list[Atom]:
         if len(arguments) != arity:

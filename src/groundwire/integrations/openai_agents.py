@@ -9,7 +9,7 @@ from groundwire._loop import run_on_shared_loop
 from groundwire._optional import load
 from groundwire.integrations.evaluator import EngineKwargs, judge_report, open_engine
 from groundwire.integrations.guardrail import AnswerGuard, GuardSettings
-from groundwire.proxy.evidence import RequestEvidence, from_responses
+from groundwire.proxy.evidence import RequestEvidence, read_request
 
 _FEATURE = "groundwire for OpenAI Agents"
 RunHooks: Any = load("agents:RunHooks", feature=_FEATURE, extra="openai-agents")
@@ -37,10 +37,10 @@ class GroundednessGuard(RunHooks):  # type: ignore[misc]
     async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: Any) -> None:  # noqa: ARG002
         """Remember what the model is about to be given; the last call of a run has all tool results."""
         body = {"instructions": system_prompt, "input": input_items}
-        self._evidence[context] = from_responses(body)
+        self._evidence[context] = read_request(body)
 
     async def _check(self, context: Any, agent: Any, output: Any) -> Any:  # noqa: ARG002
-        evidence = self._evidence.get(context) or from_responses({"input": context.turn_input})
+        evidence = self._evidence.get(context) or read_request({"input": context.turn_input})
         guard = AnswerGuard(self._engine, evidence, self._settings)
         decision = await run_on_shared_loop(guard.decide(output if isinstance(output, str) else str(output)))
         info: dict[str, Any] = {"blocked": decision.blocked or None}

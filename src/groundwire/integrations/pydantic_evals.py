@@ -8,7 +8,7 @@ from typing import Any
 from groundwire._optional import load
 from groundwire.config import BackendName, ProfileName
 from groundwire.errors import BackendError
-from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, read_record
+from groundwire.integrations.evaluator import GroundednessChecker, read_record
 from groundwire.requests import as_sources
 
 _FEATURE = "groundwire for pydantic-evals"
@@ -31,9 +31,7 @@ class Groundedness(Evaluator):  # type: ignore[misc]
     _checker: GroundednessChecker = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given = {"backend": self.backend, "profile": self.profile, "target": self.target}
-        options: EngineKwargs = {key: value for key, value in given.items() if value is not None}  # type: ignore[assignment]
-        self._checker = GroundednessChecker(**options)
+        self._checker = GroundednessChecker(backend=self.backend, profile=self.profile, target=self.target)
 
     async def evaluate(self, ctx: Any) -> dict[str, Any]:
         records = (ctx.inputs, ctx.metadata, ctx.output)

@@ -5,11 +5,9 @@ JSON of `/v1/chat/completions`, `/v1/responses` and Anthropic's `/v1/messages`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
-
-from groundwire.proxy.evidence import PromptDocument, RequestEvidence, from_chat, from_messages, from_responses
 
 Json = dict[str, Any]
 TextKey = tuple[int, ...]
@@ -29,9 +27,6 @@ class ApiDialect(ABC):
     """The places of text in the JSON of an API. An event is the JSON object of one frame of a stream."""
 
     ends_with_done: ClassVar[bool] = False  # whether a stream ends with `[DONE]`
-
-    extract_evidence: Callable[[Json, Iterable[PromptDocument]], RequestEvidence]
-    """Returns what a request gives to check its answer against, and the sources passed separately."""
 
     @abstractmethod
     def texts(self, body: Json) -> dict[TextKey, str]:
@@ -80,7 +75,6 @@ class ChatDialect(ApiDialect):
     """`/v1/chat/completions`. An answer that is cut short ends as by a content filter, which clients know."""
 
     ends_with_done = True
-    extract_evidence = staticmethod(from_chat)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         contents = {_choice_key(choice): _object(choice, "message").get("content") for choice in _choices(body)}
@@ -162,7 +156,6 @@ class MessagesDialect(ApiDialect):
 
     _KEY: TextKey = (0,)
     _REFUSAL: ClassVar[Json] = {"stop_reason": "refusal", "stop_sequence": None}
-    extract_evidence = staticmethod(from_messages)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         text = "".join(block["text"] for block in _text_blocks(body))
@@ -218,7 +211,6 @@ class ResponsesDialect(ApiDialect):
         "response.completed", "response.incomplete", "response.failed",
     ))  # fmt: skip
     _INCOMPLETE: ClassVar[Json] = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
-    extract_evidence = staticmethod(from_responses)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         return {key: part["text"] for key, part in _text_parts(body) if part["text"]}

@@ -11,13 +11,13 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from groundwire._loop import check_cancelled
-from groundwire.actions.transcript import ledger_of, read_events
+from groundwire.actions.transcript import content_text, ledger_of, read_events
 from groundwire.claims.assertiveness import classify_sentence
 from groundwire.errors import InputError
 from groundwire.requests import read_sources
@@ -73,22 +73,16 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 _ADDRESSES_MODEL = re.compile(r"\b(?:you|your|yourself|please|assistant|the user|respond|reply)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class PromptDocument:
-    text: str
-    name: str = ""
-
-
 @dataclass(slots=True)
 class ParsedPrompt:
-    """A message split into its documents and the rest, which is what the user or operator says."""
+    """A message split into its documents, whose ids may be empty, and the rest: what the user or operator says."""
 
-    documents: list[PromptDocument] = field(default_factory=list)
+    documents: list[Source] = field(default_factory=list)
     rest: str = ""
 
     def add(self, text: str, name: str = "") -> None:
         if text.strip():
-            self.documents.append(PromptDocument(text.strip(), name.strip()))
+            self.documents.append(Source(name.strip(), text.strip()))
 
 
 def split_prompt(text: str) -> ParsedPrompt:
@@ -274,8 +268,6 @@ SOURCES_FIELD = "grounding_sources"
 _SOURCE_NAMES = ("id", "sid", "name", "title")
 _TEXT_PARTS = ("text", "input_text", "output_text", "query")
 _SOURCE_PART = "grounding_source"  # a document, where LiteLLM and Bedrock mark it (and the question: "query")
-_TOOL_RESULTS = ("function_call_output", "custom_tool_call_output", "mcp_call", "local_shell_call_output")
-_OPERATOR_ROLES = ("system", "developer")
 _MAX_QUESTION = 2000  # characters: the question only steers retrieval
 
 JsonObject = Mapping[str, Any]
@@ -298,187 +290,121 @@ class RequestEvidence:
         return bool(self.sources or self.history)
 
 
-@dataclass(frozen=True, slots=True)
-class _PlainMessage:
-    """A message reduced to its role and text; `tool` names the tool whose result it is."""
+def read_request(body: JsonObject, given: Iterable[Source] = ()) -> RequestEvidence:
+    """Read a request: chat messages with their `system` prompt, or the `instructions` and `input` of the responses API.
 
-    role: str
-    text: str
-    tool: str = ""
+    The sources are those given, the `documents` field that some servers know, documents in prompts and in blocks
+    of their own, and the results of tools.
+    """
+    prompt = body.get("input") if body.get("messages") is None else None
+    items: list[JsonObject] = [{"role": "system", "content": body.get("system") or body.get("instructions")}]
+    items += [{"role": "user", "content": prompt}] if isinstance(prompt, str) else []
+    items += [item for item in (*_list(body.get("messages")), *_list(prompt)) if isinstance(item, Mapping)]
+    documents = [*given, *_documents_field(body)]
+    turns: list[Turn] = []
+    tools: dict[str, str] = {}
+    for item in items:
+        for event in read_events([_take_documents(item, documents)]):
+            if event.kind == "call":
+                tools[event.id] = event.name
+            elif event.kind == "result":
+                documents.append(Source(event.name or tools.get(event.id) or "tool", event.text))
+            elif event.kind == "assistant":
+                turns.append(Turn(len(turns) + 1, "assistant", event.text))
+            else:
+                split = split_prompt(event.text)
+                documents += split.documents
+                if event.kind == "user":
+                    turns.append(Turn(len(turns) + 1, "user", split.rest))
+    if any(document.text.strip() for document in documents):
+        documents += user_statements(turns)
+    last_user = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=len(turns))
+    question = turns[last_user].text[:_MAX_QUESTION] if last_user < len(turns) else ""
+    history = tuple(turn for turn in turns[:last_user] if turn.text.strip())
+    choices, ledger = body.get("n"), ledger_of(read_events(items))
+    return RequestEvidence(
+        _as_sources(documents),
+        history,
+        question,
+        choices if isinstance(choices, int) and choices > 1 else 1,
+        ledger if ledger.calls or body.get("tools") else None,
+    )
 
 
-def from_chat(body: JsonObject, given: Iterable[PromptDocument] = ()) -> RequestEvidence:
-    """Read a chat completion request: `messages`, and the `documents` field that some servers know."""
-    messages = [m for m in _list(body.get("messages")) if isinstance(m, Mapping)]
+def _documents_field(body: JsonObject) -> list[Source]:
     try:
-        documents = parse_sources(body["documents"]) if body.get("documents") is not None else []
+        return parse_sources(body["documents"]) if body.get("documents") is not None else []
     except InputError:
-        documents = []  # not our field: other programs may use another format
-    choices = body.get("n")
-    found = _collect([*given, *documents], list(_chat_messages(messages)))
-    found = replace(found, ledger=_ledger(body, messages))
-    return replace(found, choices=choices) if isinstance(choices, int) and choices > 1 else found
+        return []  # not our field: other programs may use another format
 
 
-def from_responses(body: JsonObject, given: Iterable[PromptDocument] = ()) -> RequestEvidence:
-    """Read a request of the responses API: `instructions` and `input`, with tool results in it."""
-    instructions, given_input = body.get("instructions"), body.get("input")
-    messages = [_PlainMessage("system", instructions)] if isinstance(instructions, str) else []
-    items = [item for item in _list(given_input) if isinstance(item, Mapping)]
-    if isinstance(given_input, str):
-        messages.append(_PlainMessage("user", given_input))
-    else:
-        messages += _input_items(items)
-    return replace(_collect(list(given), messages), ledger=_ledger(body, items))
+def _take_documents(item: JsonObject, found: list[Source]) -> JsonObject:
+    """Take the documents of a message or item; what is left are its texts, calls and results."""
+    kind = item.get("type")
+    if kind == "reasoning":
+        return {}
+    if kind == "file_search_call":
+        results = [result for result in _list(item.get("results")) if isinstance(result, Mapping)]
+        found += [Source(str(r.get("filename") or "file"), content_text(r.get("text"))) for r in results]
+        return {}
+    if kind == "mcp_call":
+        found.append(Source(str(item.get("name") or "tool"), content_text(item.get("output"))))
+        return {}
+    changed = {key: _take_blocks(item[key], found) for key in ("content", "output") if key in item}
+    return {**item, **changed}
 
 
-def from_messages(body: JsonObject, given: Iterable[PromptDocument] = ()) -> RequestEvidence:
-    """Read a request of Anthropic's API: `system`, and messages with documents and tool results in them."""
-    messages = [m for m in _list(body.get("messages")) if isinstance(m, Mapping)]
-    system = body.get("system")
-    blocks = [{"role": "system", "content": system}, *messages]
-    tools = {
-        str(block.get("id")): str(block.get("name") or "tool")
-        for message in messages
-        for block in _list(message.get("content"))
-        if isinstance(block, Mapping) and str(block.get("type")).endswith("tool_use")
-    }
-    parts = [(str(m.get("role")), part) for m in blocks for part in _block_parts(m.get("content"))]
-    documents = [document for _, part in parts for document in _block_documents(part)]
-    plain = [found for role, part in parts if (found := _block_message(role, part, tools))]
-    return replace(_collect([*given, *documents], plain), ledger=_ledger(body, messages))
+def _take_blocks(content: object, found: list[Source]) -> object:
+    """The text and tool blocks of a content. PDF and images are not read, and a result may hold documents, too."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    rest: list[object] = []
+    for part in content:
+        if not isinstance(part, Mapping):
+            continue
+        kind, source, title = str(part.get("type", "text")), part.get("source"), str(part.get("title") or "")
+        if kind in _TEXT_PARTS or kind.endswith("tool_use"):
+            rest.append(part)
+        elif kind.endswith("tool_result"):
+            rest.append({**part, "content": _take_blocks(part.get("content"), found)})
+        elif kind == "document" and isinstance(source, Mapping):
+            text = source.get("data") if source.get("type") == "text" else content_text(source.get("content"))
+            found.append(Source(title, text if isinstance(text, str) else ""))
+        elif kind == "search_result":
+            found.append(Source(title or str(source or ""), content_text(part.get("content"))))
+        elif kind == _SOURCE_PART and isinstance(part.get("text"), str):
+            found.append(Source("", part["text"]))
+    return rest
 
 
-def _block_parts(content: object) -> list[JsonObject]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [part for part in _list(content) if isinstance(part, Mapping)]
-
-
-def _block_documents(part: JsonObject) -> Iterator[PromptDocument]:
-    """The text of a document or search result, also inside a tool result; PDF and images are not read."""
-    kind, title = part.get("type"), str(part.get("title") or "")
-    source = part.get("source")
-    if kind == "document" and isinstance(source, Mapping):
-        text = source.get("data") if source.get("type") == "text" else _content_text(source.get("content"))
-        if isinstance(text, str) and text.strip():
-            yield PromptDocument(text, title)
-    elif kind == "search_result":
-        yield PromptDocument(_content_text(part.get("content")), title or str(source or ""))
-    elif kind == "tool_result":
-        for inner in _list(part.get("content")):
-            if isinstance(inner, Mapping):
-                yield from _block_documents(inner)
-
-
-def _block_message(role: str, part: JsonObject, tools: Mapping[str, str]) -> _PlainMessage | None:
-    kind = str(part.get("type"))
-    if kind == "text":
-        return _PlainMessage(role, str(part.get("text") or ""))
-    if kind.endswith("tool_result"):
-        name = tools.get(str(part.get("tool_use_id")), "tool")
-        return _PlainMessage("tool", _content_text(part.get("content")), name)
-    return None
-
-
-def _ledger(body: JsonObject, messages: Sequence[JsonObject]) -> ActionLedger | None:
-    found = ledger_of(read_events(messages))
-    return found if found.calls or body.get("tools") else None
-
-
-def parse_sources(value: object) -> list[PromptDocument]:
+def parse_sources(value: object) -> list[Source]:
     """Read the extension field in any of its forms; raises `InputError` for anything else."""
     if value is None:
         raise InputError(f"{SOURCES_FIELD} must not be null", hint="leave it out, or give texts")
     try:
-        return [PromptDocument(source.text, source.id) for source in read_sources(value, _SOURCE_NAMES)]
+        return list(read_sources(value, _SOURCE_NAMES))
     except InputError as error:
         raise InputError(f"{SOURCES_FIELD}: {error.message}", hint=error.hint) from None
-
-
-def _chat_messages(messages: Sequence[JsonObject]) -> Iterator[_PlainMessage]:
-    tools = {
-        str(call.get("id")): str((call.get("function") or {}).get("name") or "")
-        for message in messages
-        for call in _list(message.get("tool_calls"))
-        if isinstance(call, Mapping) and isinstance(call.get("function") or {}, Mapping)
-    }
-    for message in messages:
-        role, text = str(message.get("role") or ""), _content_text(message.get("content"))
-        for part in _list(message.get("content")):
-            if isinstance(part, Mapping) and part.get("type") == _SOURCE_PART and isinstance(part.get("text"), str):
-                yield _PlainMessage("tool", part["text"])
-        if role in ("tool", "function"):
-            name = message.get("name") or tools.get(str(message.get("tool_call_id"))) or "tool"
-            yield _PlainMessage("tool", text, str(name))
-        else:
-            yield _PlainMessage(role, text)
-
-
-def _input_items(items: Sequence[JsonObject]) -> Iterator[_PlainMessage]:
-    calls = (item for item in items if item.get("type") == "function_call")
-    tools = {str(call.get("call_id")): str(call.get("name") or "") for call in calls}
-    for item in items:
-        kind = item.get("type")
-        if kind in _TOOL_RESULTS:
-            name = tools.get(str(item.get("call_id"))) or item.get("name") or "tool"
-            yield _PlainMessage("tool", _content_text(item.get("output")), str(name))
-        elif kind == "file_search_call":
-            for result in _list(item.get("results")):
-                if isinstance(result, Mapping):
-                    name = str(result.get("filename") or "file")
-                    yield _PlainMessage("tool", _content_text(result.get("text")), name)
-        elif item.get("role"):
-            yield _PlainMessage(str(item["role"]), _content_text(item.get("content")))
-
-
-def _content_text(content: object) -> str:
-    """Return the text of a message's content; images, audio and files are skipped."""
-    if isinstance(content, str):
-        return content
-    parts = (p for p in _list(content) if isinstance(p, Mapping) and p.get("type", "text") in _TEXT_PARTS)
-    return "\n".join(p["text"] for p in parts if isinstance(p.get("text"), str))
 
 
 def _list(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _collect(given: list[PromptDocument], messages: Sequence[_PlainMessage]) -> RequestEvidence:
-    documents = list(given)
-    turns: list[Turn] = []
-    for message in messages:
-        if message.role == "tool":
-            documents.append(PromptDocument(message.text, message.tool))
-        elif message.role == "assistant":
-            turns.append(Turn(len(turns) + 1, "assistant", message.text))
-        else:
-            prompt = split_prompt(message.text)
-            documents += prompt.documents
-            if message.role not in _OPERATOR_ROLES:
-                turns.append(Turn(len(turns) + 1, "user", prompt.rest))
-    if any(document.text.strip() for document in documents):
-        documents += [PromptDocument(source.text, source.id) for source in user_statements(turns)]
-    last_user = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=len(turns))
-    question = turns[last_user].text if last_user < len(turns) else ""
-    history = tuple(turn for turn in turns[:last_user] if turn.text.strip())
-    return RequestEvidence(_as_sources(documents), history, question[:_MAX_QUESTION])
-
-
-def _as_sources(documents: Iterable[PromptDocument]) -> tuple[Source, ...]:
+def _as_sources(documents: Iterable[Source]) -> tuple[Source, ...]:
     """Give each distinct document an id: its name, numbered if it is not unique, or else S0, S1, …"""
-    unique: dict[str, PromptDocument] = {}
+    unique: dict[str, Source] = {}
     for document in documents:
         if document.text.strip():
             unique.setdefault(document.text, document)
-    names = {document.name for document in unique.values() if document.name}
+    names = {document.id for document in unique.values() if document.id}
     numbers = (f"S{n}" for n in count() if f"S{n}" not in names)
     used: set[str] = set()
     # One count per name: to begin again at 2 for each document would be quadratic.
     others: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(2))
     found = []
     for document in unique.values():
-        name = document.name or next(numbers)
+        name = document.id or next(numbers)
         if name in used:
             made = (f"{name}-{n}" for n in others[name])
             name = next(other for other in made if other not in used and other not in names)

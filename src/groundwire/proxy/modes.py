@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from groundwire.errors import GroundwireError
 from groundwire.pipeline import all_flags
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
-from groundwire.proxy.sse import DONE, FrameTooLarge, SseFrame, SseParser, encode_comment, encode_event, ending_of
 from groundwire.proxy.upstream import UpstreamDisconnected
 from groundwire.proxy.verifier import Mode, StreamVerifier, VerificationOutcome, parse_object
 from groundwire.reports.plaintext import shorten
+from groundwire.sse import DONE, FrameTooLarge, SseFrame, SseParser, encode_comment, encode_event, ending_of
 from groundwire.streaming.protocol import assess, cut_at
 from groundwire.streaming.protocol import stopped as stop_text
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport, Status
@@ -49,9 +49,9 @@ async def rewrite_answer(
     elif outcome.mode == "block":
         threshold = verifier.contradiction_threshold
         for key, report in outcome.reports.items():
-            if found := first_contradiction({key: report.claims}):
-                texts[key] = "".join(cut_before(report.response, found[1], threshold))
-                reasons[key] = stop_reason(found[1])
+            if claim := first_contradiction(report.claims):
+                texts[key] = "".join(cut_before(report.response, claim, threshold))
+                reasons[key] = stop_reason(claim)
         outcome = replace(outcome, blocked=next(iter(reasons.values()), ""))
     return outcome, dialect.replace_texts(body, texts, reasons) if texts else None
 
@@ -96,17 +96,9 @@ async def repair_texts(verifier: StreamVerifier, outcome: VerificationOutcome) -
     return texts
 
 
-def first_contradiction(
-    claims: Mapping[TextKey, Sequence[ClaimVerification]],
-) -> tuple[TextKey, ClaimVerification] | None:
+def first_contradiction(claims: Sequence[ClaimVerification]) -> ClaimVerification | None:
     """Return the first claim that a check would report as contradicted; the answer stops before it."""
-    found = (
-        (key, claim)
-        for key, verdicts in claims.items()
-        for claim in verdicts
-        if claim.status is Status.CONTRADICTED and claim.is_flagged
-    )
-    return next(found, None)
+    return next((claim for claim in claims if claim.status is Status.CONTRADICTED and claim.is_flagged), None)
 
 
 def stop_reason(claim: ClaimVerification) -> str:
@@ -427,10 +419,10 @@ class _Blocker:
                 if part.deltas and pass_all is None:
                     pass_all = not await stream.verifier.has_evidence()
                 self._hold(part)
-            open_texts = {k: c.verdicts() for k, c in stream.verifier.checkers.items() if k not in self.stopped}
-            if found := first_contradiction(open_texts):
-                for data in self._stop(*found):
-                    yield data
+            for key, checker in list(stream.verifier.checkers.items()):
+                if key not in self.stopped and (claim := first_contradiction(checker.verdicts())):
+                    for data in self._stop(key, claim):
+                        yield data
             if self._is_over:
                 outcome = await stream.verifier.finish() if stream.send_report else None
                 for data in self._close(outcome):
@@ -452,9 +444,9 @@ class _Blocker:
         stream = self.stream
         outcome = await stream.verifier.finish()
         for key, report in outcome.reports.items():
-            found = first_contradiction({key: report.claims})
-            if found and key not in self.stopped and found[1].end > self.sent.get(key, 0):
-                for data in self._stop(*found):
+            claim = first_contradiction(report.claims)
+            if claim and key not in self.stopped and claim.end > self.sent.get(key, 0):
+                for data in self._stop(key, claim):
                     yield data
         if self._is_over:
             for data in self._close(outcome):

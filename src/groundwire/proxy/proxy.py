@@ -16,7 +16,7 @@ from starlette.types import Send
 
 from groundwire.errors import InputError
 from groundwire.proxy.dialects import DIALECTS, ApiDialect, Json
-from groundwire.proxy.evidence import SOURCES_FIELD, PromptDocument, RequestEvidence, parse_sources
+from groundwire.proxy.evidence import SOURCES_FIELD, RequestEvidence, parse_sources, read_request
 from groundwire.proxy.modes import STREAM_MODES, UpstreamStream, rewrite_answer
 from groundwire.proxy.upstream import (
     PREFIX,
@@ -31,16 +31,8 @@ from groundwire.proxy.upstream import (
     error_body,
     groundwire_headers,
 )
-from groundwire.proxy.verifier import (
-    JobLimiter,
-    Mode,
-    ProxyService,
-    StreamVerifier,
-    VerificationState,
-    VerifiedRequest,
-    parse_object,
-)
-from groundwire.types import HallucinationReport
+from groundwire.proxy.verifier import JobLimiter, Mode, ProxyService, StreamVerifier, VerificationState, parse_object
+from groundwire.types import HallucinationReport, Source
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 MODE_HEADER, EVENT_HEADER, UPSTREAM_HEADER = PREFIX, PREFIX + b"-event", PREFIX + b"-upstream"
@@ -82,11 +74,15 @@ class RoutedRequest:
     options: ProxyOptions
     dialect: ApiDialect | None
     body: bytes
-    given: Sequence[PromptDocument] = ()
+    given: Sequence[Source] = ()
 
     @property
     def is_verified(self) -> bool:
         return self.dialect is not None and self.options.mode != "off"
+
+    def extract_evidence(self) -> RequestEvidence:
+        body = parse_object(self.body)
+        return RequestEvidence() if body is None else read_request(body, self.given)
 
 
 class Proxy:
@@ -191,8 +187,8 @@ class Proxy:
                 kind="proxy",
             )
 
-        verified = VerifiedRequest(dialect, routed.body, routed.given)
-        verifier = StreamVerifier(self._service, self._limiter, verified, options.mode, store)
+        extract, size = routed.extract_evidence, len(routed.body)
+        verifier = StreamVerifier(self._service, self._limiter, dialect, extract, size, options.mode, store)
         complete = False
         try:
             if content_type == _JSON_TYPE:

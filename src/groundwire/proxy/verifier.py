@@ -16,7 +16,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
-from groundwire.proxy.evidence import PromptDocument, RequestEvidence
+from groundwire.proxy.evidence import RequestEvidence
 from groundwire.reports.json import action_object, report_object
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner
 from groundwire.streaming.protocol import HIGH_SEVERITY, assess
@@ -201,19 +201,6 @@ class JobLimiter:
             self._jobs -= 1
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedRequest:
-    """The request whose answer is verified, with the sources that were passed separately."""
-
-    dialect: ApiDialect
-    body: bytes
-    given: Sequence[PromptDocument] = ()
-
-    def extract_evidence(self) -> RequestEvidence:
-        body = parse_object(self.body)
-        return RequestEvidence() if body is None else self.dialect.extract_evidence(body, self.given)
-
-
 def parse_object(text: bytes | str) -> Json | None:
     """Parse a JSON object; None for anything else."""
     try:
@@ -226,15 +213,25 @@ def parse_object(text: bytes | str) -> Json | None:
 class StreamVerifier:
     """Verifies one answer next to its stream. Never raises, and never delays the stream beyond `timeout`.
 
-    Bound to the event loop of the stream.
+    Bound to the event loop of the stream. `extract` reads the evidence in the request, which has `size` bytes, in a
+    thread.
     """
 
     def __init__(
-        self, service: ProxyService, limiter: JobLimiter, request: VerifiedRequest, mode: Mode, store: StoreReport
+        self,
+        service: ProxyService,
+        limiter: JobLimiter,
+        dialect: ApiDialect,
+        extract: Callable[[], RequestEvidence],
+        size: int,
+        mode: Mode,
+        store: StoreReport,
     ) -> None:
         self._service = service
         self._limiter = limiter
-        self._request = request
+        self._dialect = dialect
+        self._extract = extract
+        self._size = size
         self._mode = mode
         self._store = store
         self._pending_text: dict[TextKey, list[str]] = {}
@@ -256,7 +253,7 @@ class StreamVerifier:
     def feed_event(self, event: Json) -> list[tuple[TextKey, str]]:
         """Take a parsed event and return the text that it adds."""
         self.response_id = self.response_id or response_id(event)
-        deltas = self._request.dialect.deltas(event)
+        deltas = self._dialect.deltas(event)
         for key, text in deltas:
             self.feed_text(key, text)
         return deltas
@@ -359,8 +356,8 @@ class StreamVerifier:
 
     async def _load(self) -> None:
         # In a thread: parsing a long request and loading the engine would both block the streams.
-        load = lambda: (self._request.extract_evidence(), self._service.engine)  # noqa: E731
-        self._evidence, _ = await self._service.parse(load, len(self._request.body))
+        load = lambda: (self._extract(), self._service.engine)  # noqa: E731
+        self._evidence, _ = await self._service.parse(load, self._size)
         self._check_early()
 
     def _check_early(self) -> None:

@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from groundwire.config import Config, ServerConfig
 from groundwire.server.auth import PUBLIC, KeyCache, scope_of
-from groundwire.server.mcp import mount
+from groundwire.server.mcp import McpEndpoint
 from groundwire.server.middleware import ServerState, middleware_stack
 from groundwire.server.problems import DOCUMENTED, KINDS, FieldError, ProblemDocument, handle_errors
 from groundwire.server.service import Service
@@ -129,7 +129,8 @@ def create_app(config: Config | None = None, made: Service | None = None, router
         app.include_router(router)
     if config.proxy.upstreams:
         app.router.routes.append(PROXY_ROUTE)  # last: it takes every other path below /v1
-    mcp = mount(app, service)
+    mcp = McpEndpoint(service)
+    app.router.routes.append(Route("/mcp", mcp, include_in_schema=False))
     return app
 
 

@@ -1,4 +1,4 @@
-"""What the routes share: the service, the knowledge base for callers who may read it, JSON and SSE.
+"""What the routes share: the service, JSON and SSE.
 
 The schemas of the responses are in `groundwire.reports.schema`.
 """
@@ -14,7 +14,6 @@ from starlette.responses import Response
 from groundwire.errors import GroundwireError
 from groundwire.server.problems import problem_of, problem_response
 from groundwire.server.service import Service
-from groundwire.stores.knowledge_base import Knowledge
 
 
 def get_service(request: Request) -> Service:
@@ -23,11 +22,6 @@ def get_service(request: Request) -> Service:
 
 
 ServiceDep = Annotated[Service, Depends(get_service)]
-
-
-async def require_kb(wanted: bool, request: Request, service: Service) -> Knowledge | None:
-    """The knowledge base if the request asks for it and its caller may read it."""
-    return await service.known(request) if wanted else None
 
 
 def json_response(found: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from starlette.applications import Starlette
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from groundwire._optional import load
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 
     from groundwire.server.service import Service
 
-PATH = "/mcp"
 _MAX_SESSIONS = 1000  # bounds the memory that idle clients hold
 _SESSION_IDLE_SECONDS = 1800.0  # half an hour between two calls
 
@@ -77,10 +74,3 @@ def _create_manager(service: Service) -> StreamableHTTPSessionManager:
         session_idle_timeout=_SESSION_IDLE_SECONDS,
         max_sessions=_MAX_SESSIONS,
     )
-
-
-def mount(app: Starlette, service: Service) -> McpEndpoint:
-    """Add the tools to the service. The caller closes the endpoint that is returned."""
-    endpoint = McpEndpoint(service)
-    app.router.routes.append(Route(PATH, endpoint=endpoint, include_in_schema=False))
-    return endpoint

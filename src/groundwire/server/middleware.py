@@ -18,6 +18,7 @@ from typing import Any
 
 from opentelemetry import propagate, trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -63,28 +64,16 @@ class RequestIdFilter(logging.Filter):
         return True
 
 
-class HttpMetrics:
-    """Metrics of the HTTP layer, in the registry of the engine."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        from prometheus_client import Counter, Gauge, Histogram
-
-        own = metrics.registry
-        self.requests = Counter(
-            "groundwire_http_requests", "Requests answered", ["method", "route", "status"], registry=own
-        )
-        self.seconds = Histogram(
-            "groundwire_http_request_seconds", "Request duration", ["route"], registry=own, buckets=_LATENCY_BUCKETS
-        )
-        self.in_flight = Gauge("groundwire_http_requests_in_flight", "Requests in flight", registry=own)
-
-
 class TelemetryMiddleware(HttpMiddleware):
     """The outermost middleware: unhandled exceptions are logged here and answered with a problem."""
 
-    def __init__(self, app: ASGIApp, metrics: HttpMetrics, log_paths: bool = False) -> None:
+    def __init__(self, app: ASGIApp, registry: CollectorRegistry, log_paths: bool) -> None:
         super().__init__(app)
-        self._metrics = metrics
+        labels = ["method", "route", "status"]
+        self._requests = Counter("groundwire_http_requests", "Requests answered", labels, registry=registry)
+        name, buckets = "groundwire_http_request_seconds", _LATENCY_BUCKETS
+        self._seconds = Histogram(name, "Request duration", ["route"], registry=registry, buckets=buckets)
+        self._in_flight = Gauge("groundwire_http_requests_in_flight", "Requests in flight", registry=registry)
         self._log_paths = log_paths
         self._tracer = trace.get_tracer("groundwire", __version__)
 
@@ -95,7 +84,7 @@ class TelemetryMiddleware(HttpMiddleware):
         attributes = {"http.request.method": scope["method"], "url.path": scope["path"], "url.scheme": scope["scheme"]}
         _request_id.set(call.identity)
         with (
-            self._metrics.in_flight.track_inprogress(),
+            self._in_flight.track_inprogress(),
             self._tracer.start_as_current_span(
                 scope["method"], propagate.extract(headers), SpanKind.SERVER, attributes
             ) as span,
@@ -116,8 +105,8 @@ class TelemetryMiddleware(HttpMiddleware):
         # A label must not grow with what clients send: the route's template, not the path.
         route = getattr(call.scope.get("route"), "path", None) or "unmatched"
         known = call.scope["method"] if call.scope["method"] in _METHODS else "other"
-        self._metrics.requests.labels(known, route, str(status)).inc()
-        self._metrics.seconds.labels(route).observe(call.seconds)
+        self._requests.labels(known, route, str(status)).inc()
+        self._seconds.labels(route).observe(call.seconds)
         span.update_name(f"{known} {route}")
         span.set_attribute("http.route", route)
         span.set_attribute("http.response.status_code", status)
@@ -516,7 +505,7 @@ def middleware_stack(config: Config, metrics: Metrics, state: ServerState, keys:
         expose_headers=_RESPONSE_HEADERS,
     )
     return [
-        Middleware(TelemetryMiddleware, metrics=HttpMetrics(metrics), log_paths=config.log.include_text),
+        Middleware(TelemetryMiddleware, registry=metrics.registry, log_paths=config.log.include_text),
         Middleware(FramingMiddleware),
         Middleware(DrainMiddleware, state=state),
         *([cors] if server.cors_origins else []),

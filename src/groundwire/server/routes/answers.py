@@ -21,7 +21,7 @@ from groundwire.rag.ingest import Ingest
 from groundwire.reports.json import event_object
 from groundwire.reports.schema import Documents, GuardReply, KnownDocument, Removed
 from groundwire.requests import as_turns
-from groundwire.server.deps import ServiceDep, error_event, require_kb, sse_event
+from groundwire.server.deps import ServiceDep, error_event, sse_event
 from groundwire.server.problems import NotFound
 from groundwire.server.reports import REPORT_HEADER, store_report
 from groundwire.server.schemas import ChatRequestIn, DocumentId, GuardRequest, NewDocuments
@@ -58,7 +58,7 @@ async def post_guard(body: GuardRequest, request: Request, service: ServiceDep) 
     Claims are verified while the answer is generated. Weak ones are marked; failed ones are rewritten or
     replaced by a statement of limits. `text` of the last event is what the user should read.
     """
-    kb = await require_kb(body.kb, request, service)
+    kb = await service.known(request) if body.kb else None
     context = Context(body.parsed_sources, as_turns(body.turns), kb)
     model = await service.chat.model()
     events = guard(model, body.request, context, engine=service.engine, work=service.work)

@@ -16,7 +16,7 @@ from groundwire.reports.html import to_html
 from groundwire.reports.json import audit_json, claim_object, flag_object, to_json
 from groundwire.reports.schema import AuditOut, DetectionOut, EstimateOut, EstimatesOut, ReportOut, VerificationsOut
 from groundwire.requests import as_sources
-from groundwire.server.deps import ServiceDep, json_response, raw_json_response, require_kb
+from groundwire.server.deps import ServiceDep, json_response, raw_json_response
 from groundwire.server.reports import REPORT_HEADER, html_response, store_report, wants_html
 from groundwire.server.schemas import (
     AuditRequestIn,
@@ -44,7 +44,7 @@ async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Re
     not be checked. If the server stores reports, `X-Groundwire-Report` is the id of this one; send
     `X-Groundwire-Store: false` to store nothing. With `Accept: text/html` the response is an HTML page.
     """
-    context: ContextKwargs = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
+    context: ContextKwargs = {"history": body.turns, "kb": await service.known(request) if body.kb else None}
     report = await service.work(lambda: _checked(body, service, context), body.size)
     report = await service.with_opinions(report, request)
     report_id = store_report(
@@ -91,7 +91,7 @@ async def detect(body: DetectRequest, request: Request, service: ServiceDep) -> 
 
     Eight detectors; those without input to work on are listed in `detectors_skipped`.
     """
-    context: ContextKwargs = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
+    context: ContextKwargs = {"history": body.turns, "kb": await service.known(request) if body.kb else None}
     found = await service.work(lambda: service.engine.detect(body.text, body.parsed_sources, **context), body.size)
     flags = [flag_object(flag) for flag in found.flags]
     skipped = list(found.skipped)

@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundwire.errors import Overloaded
 from groundwire.integrations.guardrail import AnswerGuard, GuardDecision, GuardSettings
-from groundwire.proxy.evidence import from_chat
+from groundwire.proxy.evidence import read_request
 from groundwire.reports.json import output_object
 from groundwire.reports.schema import ReportOut
 from groundwire.server.auth import Caller
-from groundwire.server.deps import ServiceDep, json_response, require_kb
+from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.problems import NotFound
 from groundwire.server.reports import REPORT_HEADER, owner_of, store_report
 from groundwire.server.schemas import Text, WithAnswer, example
@@ -70,7 +70,7 @@ async def verify_output(body: OutputRequest, request: Request, service: ServiceD
     status is `pending` (202), and `GET /v1/outputs/{id}` returns the result later. A busy server skips the
     verification (`skipped`) instead of rejecting the request.
     """
-    kb = await require_kb(body.kb, request, service)
+    kb = await service.known(request) if body.kb else None
     if service.is_busy:
         return _output_response(skipped(_BUSY))
     given: dict[str, Any] = {"question": body.question, "history": body.turns}
@@ -158,7 +158,7 @@ async def litellm_guardrail(body: GuardrailRequest, request: Request, service: S
     """
     key = _call_key(body, request)
     if body.input_type == "request":
-        read = partial(from_chat, {"messages": body.structured_messages or []})
+        read = partial(read_request, {"messages": body.structured_messages or []})
         evidence = await service.parse(read, len(await request.body()))
         await asyncio.to_thread(service.call_evidence.put, key, evidence)
         return _reply(GuardrailReply(action="NONE"))

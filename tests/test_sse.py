@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.proxy.sse import FrameTooLarge, SseParser, encode_comment, encode_event, ending_of, parse_frame
+from groundwire.sse import FrameTooLarge, SseParser, encode_comment, encode_event, ending_of, parse_frame
 
 LINES = st.sampled_from(
     [b"data: a", b"data:b", b"event: x", b": keep", b"", b"data: [DONE]", b"data: \xd7\xa9", b"id: 7", b"data"]
