@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Row, delete, func, select
 
-from groundwire.stores.database import Database, select_in, storable_text, upsert
+from groundwire.stores.database import Database, record_of, select_in, storable_text, upsert
 from groundwire.stores.tables import feedback, feedback_reports
 from groundwire.types import Feedback, Status
 
@@ -68,7 +68,9 @@ class FeedbackStore:
 
     def add(self, report: FeedbackReport, verdict: ReviewedVerdict, opinion: Feedback) -> None:
         with self._database.write() as connection:
-            _upsert_report(connection, report)
+            known = _columns(report)
+            insert = upsert(connection, feedback_reports).values(known)
+            connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=known))
             values = _columns(verdict) | {
                 "report": report.key,
                 "right": opinion.right,
@@ -87,7 +89,10 @@ class FeedbackStore:
         """The newest feedback on every claim, newest first."""
         with self._database.read() as connection:
             rows = connection.execute(_NEWEST.order_by(feedback.c.id.desc()))
-            return [FeedbackEntry(_verdict(row), row.report, _opinion(row)) for row in rows]
+            return [
+                FeedbackEntry(record_of(ReviewedVerdict, row, status=Status(row.status)), row.report, _opinion(row))
+                for row in rows
+            ]
 
     def reviewed(self) -> list[ReviewedReport]:
         """All reports with feedback, labelled as a whole. Feedback on a claim applies to all its reports."""
@@ -96,7 +101,8 @@ class FeedbackStore:
         with self._database.read() as connection:
             for report, key in connection.execute(select(feedback.c.report, feedback.c.key).distinct()):
                 marked.setdefault(report, set()).add(key)
-            reports = [_judged(row) for row in connection.execute(select(feedback_reports))]
+            rows = connection.execute(select(feedback_reports))
+            reports = [record_of(FeedbackReport, row, flagged=tuple(row.flagged)) for row in rows]
         return [ReviewedReport(r, _label(r, marked[r.key], labels)) for r in reports if r.key in marked]
 
     def forget(self, key: str) -> int:
@@ -119,26 +125,9 @@ def _label(report: FeedbackReport, marked: set[str], labels: Mapping[str, bool])
     return True if all(key in marks for key in report.flagged) else None
 
 
-def _upsert_report(connection: Connection, report: FeedbackReport) -> None:
-    values = _columns(report)
-    insert = upsert(connection, feedback_reports).values(values)
-    connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=values))
-
-
 def _columns(item: ReviewedVerdict | FeedbackReport) -> dict[str, Any]:
     return {name: storable_text(v) if isinstance(v, str) else v for name, v in asdict(item).items()}
 
 
-def _judged(row: Row[Any]) -> FeedbackReport:
-    flagged: Sequence[str] = row.flagged
-    return FeedbackReport(row.key, row.name, row.risk, row.backend, row.profile, row.claims, tuple(flagged))
-
-
-def _verdict(row: Row[Any]) -> ReviewedVerdict:
-    known = {name: getattr(row, name) for name in ReviewedVerdict.__slots__}
-    return ReviewedVerdict(**(known | {"status": Status(row.status)}))
-
-
 def _opinion(row: Row[Any]) -> Feedback:
-    at = datetime.fromtimestamp(row.at, UTC)
-    return Feedback(row.right, Status(row.status), row.flagged, at, row.note)
+    return record_of(Feedback, row, status=Status(row.status), at=datetime.fromtimestamp(row.at, UTC))

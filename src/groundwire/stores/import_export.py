@@ -569,3 +569,11 @@ def _facts(connection: Connection, *, history: bool = False) -> Iterator[Fact]:
     for page in connection.execute(query.execution_options(yield_per=PAGE)).scalars().partitions():
         loaded = {stored.no: stored.fact for stored in facts.load_facts(connection, facts_table.c.no, page)}
         yield from (loaded[no] for no in page)
+
+
+WRITERS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
+    "jsonl": to_jsonl,
+    "triples": to_triples,
+    "csv-entities": entities_to_csv,
+    "csv-facts": facts_to_csv,
+}
