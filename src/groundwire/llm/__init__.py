@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, OpenAIConfig
@@ -63,7 +63,7 @@ def open_chat_model(config: Config, provider: str | None = None, model: str | No
     if provider is not None:
         if provider not in _PROVIDERS:
             raise InputError(f"unknown provider '{provider}'", hint=f"use one of {providers}")
-        return open_generator(config, cast(Provider, provider), model)
+        return open_generator(config, provider, model)
     if is_chosen(config):
         return open_generator(config, model=model)
     if model is not None:
