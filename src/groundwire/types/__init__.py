@@ -194,12 +194,9 @@ class CoverageProvider(Protocol):
 
 
 class Status(StrEnum):
-    """Verdict on a claim, and the words that users read for it, everywhere but in JSON.
+    """Verdict on a claim. UNCHECKED means the verifier could not answer, which is not the same as fine."""
 
-    UNCHECKED means the verifier could not answer, which is not the same as fine.
-    """
-
-    words: str
+    words: str  # what users read for it, everywhere but in JSON
 
     ENTAILED = "ENTAILED", "supported"
     CONTRADICTED = "CONTRADICTED", "contradicted"
@@ -235,13 +232,10 @@ class Risk(StrEnum):
 
 
 class HallucinationType(StrEnum):
-    """The eight kinds of hallucination, one per detector.
+    """The eight kinds of hallucination, one per detector."""
 
-    Each has a base severity (0 to 1, fixed by the specification) and the message shown to users.
-    """
-
-    base_severity: float
-    description: str
+    base_severity: float  # 0 to 1, fixed by the specification
+    description: str  # the message shown to users
 
     FABRICATED_FACT = "FabricatedFact", 0.95, "This fact could not be verified"
     NONEXISTENT_ENTITY = "NonexistentEntity", 0.90, "This entity could not be found"
