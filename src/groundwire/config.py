@@ -586,7 +586,8 @@ class Config(BaseSettings):
             ConfigError: if a file cannot be read, or a key or value is invalid.
         """
         data: dict[str, Any] = {}
-        for layer in (_vendor_environment(), _file(path), _environment(cls), _nest(overrides or {})):
+        vendors = _nest({key: os.environ.get(name) or None for name, key in _VENDOR.items()})
+        for layer in (vendors, _file(path), _environment(cls), _nest(overrides or {})):
             _merge(data, layer)
         return cls._valid(data)
 
@@ -606,20 +607,11 @@ class Config(BaseSettings):
 _RESERVED = {"GROUNDWIRE_CONFIG", "GROUNDWIRE_DATA", "GROUNDWIRE_TRAIN"}
 _KINDS = ("yaml", "yml", "toml")
 _VENDOR = {
-    "OPENAI_API_KEY": ("openai", "api_key"),
-    "OPENAI_BASE_URL": ("openai", "base_url"),
-    "ANTHROPIC_API_KEY": ("anthropic", "api_key"),
-    "ANTHROPIC_BASE_URL": ("anthropic", "base_url"),
+    f"{section.upper()}_{key.upper()}": f"{section}.{key}"
+    for section in ("openai", "anthropic")
+    for key in ("api_key", "base_url")
 }
-
-
-def _vendor_environment() -> dict[str, Any]:
-    """Read the variables of the vendors' SDKs."""
-    found: dict[str, Any] = {}
-    for name, (section, key) in _VENDOR.items():
-        if os.environ.get(name):
-            found.setdefault(section, {})[key] = os.environ[name]
-    return found
+"""The variables of the vendors' SDKs, such as OPENAI_API_KEY, with our keys."""
 
 
 def _environment(settings: type[Config]) -> dict[str, Any]:

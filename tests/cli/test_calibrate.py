@@ -54,13 +54,13 @@ def test_the_written_threshold_gives_the_promised_decisions(tmp_path: Path, alph
     config = Config.load(target)
     assert config.risk_threshold is not None
     alarms = caught = 0
-    for row in read_labelled(EXAMPLE):
-        report = check(row.row.response, row.row.sources, config=config)
+    for row, is_supported in read_labelled(EXAMPLE):
+        report = check(row.response, row.sources, config=config)
         assert report.risk is not None
         assert report.flagged == (report.risk > config.risk_threshold)
         assert report.flagged == any(claim.is_flagged for claim in report.claims)
-        alarms += bool(report.flagged) and row.supported
-        caught += bool(report.flagged) and not row.supported
+        alarms += bool(report.flagged) and is_supported
+        caught += bool(report.flagged) and not is_supported
     assert alarms <= alpha * (24 + 1)
     assert f"expected to catch: {caught} of 12" in calibrate(EXAMPLE, "--max-fpr", alpha)[1]
 

@@ -227,10 +227,8 @@ def test_what_nobody_verified_takes_nobodys_place_until_it_is(kb: Knowledge) -> 
     pending = kb.put_fact(triple("Acme", "ceo", "Carol", status=FactStatus.PENDING, confidence=0.4))
     assert objects(kb.facts_about(["acme"])) == ["Bob"]
     with kb.writing() as connection:
-        settled = fact_store.apply_verdict(
-            connection, pending.id, status=FactStatus.VERIFIED, confidence=0.9, record=Record(0.1, 0.9, 2.5)
-        )
-        assert fact_store.apply_verdict(connection, "no", status=FactStatus.VERIFIED, confidence=1, record=None) is None
+        settled = fact_store.apply_verdict(connection, pending.id, FactStatus.VERIFIED, 0.9, Record(0.1, 0.9, 2.5))
+        assert fact_store.apply_verdict(connection, "no", FactStatus.VERIFIED, 1, None) is None
     assert settled is not None
     assert kb.fact(pending.id) == settled
     assert objects(kb.facts_about(["acme"])) == ["Carol"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -26,12 +26,10 @@ from groundwire.stores.tables import trace_edges, trace_nodes
 from groundwire.traces.steps import link
 from groundwire.types import (
     Claim,
-    ClaimRecord,
     ClaimVerification,
     Derived,
     EdgeLabel,
     EpistemicGap,
-    EpistemicReport,
     GapType,
     NodeKind,
     Source,
@@ -40,7 +38,6 @@ from groundwire.types import (
     TraceEdge,
     TraceGraph,
     TraceNode,
-    Verification,
 )
 from groundwire.verdicts.judge import phantom, unmeasured
 from groundwire.verdicts.summary import ACTIONS
@@ -49,6 +46,67 @@ STRUCTURE = frozenset((EdgeLabel.CONTAINS, EdgeLabel.CONSIDERS, EdgeLabel.CHOOSE
 _SEEN = (NodeKind.OBSERVATION, NodeKind.OUTCOME)
 _VERIFY = "verify it: it has not been verified"
 _AGAIN = "check it again: it could not be checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Verification of a claim in a trace; `label` is None if it was neither verified nor refuted."""
+
+    id: str
+    claim_id: str
+    status: Status
+    verdict: ClaimVerification
+    label: EdgeLabel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRecord:
+    """A claim in a trace with its latest verification, if any."""
+
+    claim_id: str
+    text: str
+    confidence: float
+    cites: tuple[str, ...]
+    phantoms: tuple[str, ...] = ()
+    status: Status | None = None
+    gap_type: GapType | None = None
+    flagged: bool = False
+    gap_bits: float | None = None
+    reason: str = ""
+    verification_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpistemicReport:
+    """Support of the claims below a goal. Unchecked claims, and claims that could not be checked, count as
+    `unverified`.
+    """
+
+    goal_id: str
+    goal: str
+    claims: tuple[ClaimRecord, ...]
+    gaps: tuple[EpistemicGap, ...]
+
+    @property
+    def total_claims(self) -> int:
+        return len(self.claims)
+
+    @property
+    def verified(self) -> int:
+        return sum(c.status is Status.ENTAILED and not c.flagged for c in self.claims)
+
+    @property
+    def refuted(self) -> int:
+        return sum(c.flagged for c in self.claims)
+
+    @property
+    def unverified(self) -> int:
+        return self.total_claims - self.verified - self.refuted
+
+    @property
+    def support_ratio(self) -> float | None:
+        """The share of verified claims; None without claims."""
+        return self.verified / self.total_claims if self.claims else None
 
 
 # Traces in the database.

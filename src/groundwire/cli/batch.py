@@ -201,10 +201,6 @@ class BatchTally:
     def _group(self, row: BatchRow) -> str | None:
         return None if self.gate.group_by is None else row_group(row, self.gate.group_by)
 
-    @property
-    def exit_code(self) -> ExitCode:
-        return self.gate.exit_code(self.figures)
-
 
 def _row_report(verdict: Mapping[str, Any], row: BatchRow) -> HallucinationReport:
     try:
@@ -280,7 +276,7 @@ def run_batch(args: BatchArgs, config: Config, console: Console) -> ExitCode:
             _run(chosen, engine, tally, console)
         show_batch(tally.figures, args.gate.describe(tally.figures), console)
         tally.write()
-        return tally.exit_code
+        return args.gate.exit_code(tally.figures)
 
 
 def _run(args: BatchArgs, engine: Groundwire, tally: BatchTally, console: Console) -> None:
@@ -292,24 +288,18 @@ def _run(args: BatchArgs, engine: Groundwire, tally: BatchTally, console: Consol
         total = None if is_stream(args.rows) else sum(1 for _ in read_rows(args.rows))
         done = tally.figures.rows
         bar = progress.add_task("checking", total=total, completed=done)
-        rows, waiting = tee_rows(islice(read_rows(args.rows), done, None))
-        for line in map(feedback.annotate_json, _judged(rows, args, engine)):
+        waiting: deque[BatchRow] = deque()  # rows that were taken but whose line has not come back yet
+
+        def taken() -> Iterator[BatchRow]:
+            for row in islice(read_rows(args.rows), done, None):
+                waiting.append(row)
+                yield row
+
+        for line in map(feedback.annotate_json, _judged(taken(), args, engine)):
             out.write(line.encode("utf-8", "backslashreplace") + b"\n")
             out.flush()
             tally.add(line, waiting.popleft())
             progress.advance(bar)
-
-
-def tee_rows(rows: Iterator[BatchRow]) -> tuple[Iterator[BatchRow], deque[BatchRow]]:
-    """The rows, and a queue of those that were taken but whose line has not come back yet."""
-    waiting: deque[BatchRow] = deque()
-
-    def taken() -> Iterator[BatchRow]:
-        for row in rows:
-            waiting.append(row)
-            yield row
-
-    return taken(), waiting
 
 
 def _validate(args: BatchArgs) -> None:

@@ -67,7 +67,7 @@ def calibrate(
         point, notes = _from_feedback(bound, config)
     else:
         labelled = list(read_labelled(rows))
-        bound.require(sum(row.supported for row in labelled), "supported rows", _NEEDED)
+        bound.require(sum(supported for _, supported in labelled), "supported rows", _NEEDED)
         old = _read_existing(out)
         point, notes = _from_rows(labelled, bound, Groundwire(config)), []
     # Valid YAML, so that it can be redirected to a file.
@@ -104,10 +104,8 @@ class FalseAlarmBound:
             raise InputError(str(error)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledExample:
-    row: ParsedBatchRow
-    supported: bool
+LabelledRow = tuple[ParsedBatchRow, bool]
+"""A row, and whether its sources support it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ class OperatingPoint:
         return f"risk_threshold: {self.risk_threshold}  # calibrated: {origin}"
 
 
-def read_labelled(path: Path) -> Iterator[LabelledExample]:
+def read_labelled(path: Path) -> Iterator[LabelledRow]:
     """Batch rows with a `label`. A row that cannot be used is an error: the bound holds for all of them."""
     if not path.is_file():
         raise InputError(f"{path} is not a file")
@@ -162,16 +160,16 @@ def read_labelled(path: Path) -> Iterator[LabelledExample]:
             parsed, label = parse_row(row.raw), json.loads(row.raw).get("label")
             if label not in (0, 1):
                 raise InputError("'label' must be 1 (supported) or 0 (not)")
-            yield LabelledExample(parsed, bool(label))
+            yield parsed, bool(label)
         except InputError as error:
             raise InputError(f"{path}, row {row.number}: {error}") from None
 
 
-def _from_rows(rows: Sequence[LabelledExample], bound: FalseAlarmBound, engine: Groundwire) -> OperatingPoint:
+def _from_rows(rows: Sequence[LabelledRow], bound: FalseAlarmBound, engine: Groundwire) -> OperatingPoint:
     """Score every row with the engine and choose the lowest threshold that keeps the bound."""
     risks = _risks(rows, engine)
-    supported = [r for r, row in zip(risks, rows, strict=True) if r is not None and row.supported]
-    others = [r for r, row in zip(risks, rows, strict=True) if r is not None and not row.supported]
+    supported = [r for r, (_, label) in zip(risks, rows, strict=True) if r is not None and label]
+    others = [r for r, (_, label) in zip(risks, rows, strict=True) if r is not None and not label]
     failed = len(rows) - len(supported) - len(others)
     if rows and failed == len(rows):
         raise BackendDown(f"none of the {len(rows)} rows could be checked", hint="run groundwire doctor")
@@ -186,11 +184,11 @@ def round_up(value: float) -> float:
     return min(1.0, ceil(value * _THRESHOLD_SCALE) / _THRESHOLD_SCALE)
 
 
-def _risks(rows: Sequence[LabelledExample], engine: Groundwire) -> list[float | None]:
+def _risks(rows: Sequence[LabelledRow], engine: Groundwire) -> list[float | None]:
     risks: list[float | None] = []
 
-    async def score(window: Sequence[LabelledExample]) -> list[float | None]:
-        return await asyncio.gather(*(_risk(labelled.row, engine) for labelled in window))
+    async def score(window: Sequence[LabelledRow]) -> list[float | None]:
+        return await asyncio.gather(*(_risk(row, engine) for row, _ in window))
 
     try:
         with progress_bar(Console(stderr=True)) as progress:

@@ -50,13 +50,10 @@ from groundwire.types import ClaimKind, ClaimVerification, HallucinationReport, 
 PROMPT = "> "
 
 
-_BACKEND_KEYS = "hallucination.backend.type verification.verification_model"
-
-
 @command(
     mode=setting("verification.mode", help="full, sample or critical_only: what is verified."),
     on_failure=setting("verification.on_failure", help="flag, retry or ask."),
-    backend=Setting(_BACKEND_KEYS, Backend),
+    backend=Setting("hallucination.backend.type verification.verification_model", Backend),
 )
 def chat(
     files: Files = None,
@@ -100,23 +97,18 @@ def converse(session: ChatSession, read: ReadLine) -> None:
     """Read commands and questions. Ctrl-C stops the current answer, not the chat."""
     while not session.ended:
         try:
-            line = read(PROMPT)
-            if line is None:
+            given = read(PROMPT)
+            if given is None:
                 return
-            _handle_line(session, line.strip())
+            if not (line := given.strip()):
+                continue
+            if line.startswith("/") and not line.startswith("//"):
+                run_slash_command(session, line)
+            else:
+                ask_or_report(session, line.removeprefix("/"))
+            session.console.print()
         except KeyboardInterrupt:
             session.say("stopped")
-
-
-def _handle_line(session: ChatSession, line: str) -> None:
-    if line.startswith("//"):
-        ask_or_report(session, line[1:])
-    elif line.startswith("/"):
-        run_slash_command(session, line)
-    elif line:
-        ask_or_report(session, line)
-    if line:
-        session.console.print()
 
 
 def _greet(session: ChatSession) -> None:
@@ -291,24 +283,18 @@ class ChatSession:
             view.on_event(event)
             self._record(event)
 
-        verify = not self.simple
+        # What was wrong with the last answer belongs to the conversation, so that the model can correct itself.
+        advice = self.last.output.feedback if self.last and self.last.output else ""
+        history = [*self.history, *([Turn(len(self.history) + 1, VERIFIER, advice)] if advice else [])]
+        answering = orchestrator.process(
+            question, self.files, verify=not self.simple, history=history, on_event=on_event
+        )
         with view.live():
-            outcome = run(
-                orchestrator.process(
-                    question, self.files, verify=verify, history=self._history_with_feedback, on_event=on_event
-                )
-            )
+            outcome = run(answering)
         view.show_outcome(outcome)
         self._show_output(outcome.output)
         self._detect(outcome.answer)
         self._remember(question, outcome)
-
-    @property
-    def _history_with_feedback(self) -> list[Turn]:
-        """The conversation and what was wrong with the last answer, so that the model can correct itself."""
-        check = self.last.output if self.last else None
-        advice = check.feedback if check else ""
-        return [*self.history, *([Turn(len(self.history) + 1, VERIFIER, advice)] if advice else [])]
 
     def _show_output(self, check: OutputCheck | None) -> None:
         if check is None:
@@ -515,13 +501,12 @@ def _again(session: ChatSession, _: str) -> None:
     """Ask the last question again, with retries until the answer is supported."""
     if not session.question:
         raise InputError("there is no question yet")
-    settings = session.config.verification.model_copy(update={"on_failure": "retry", "mode": "full"})
+    own = session.config.verification.model_dump(exclude_unset=True)
+    stricter = session.config.changed(verification={**own, "on_failure": "retry", "mode": "full"})
     history, last = session.history, session.last
     session.history = session.before
     try:
-        ask_or_report(
-            session, session.question, session.config.changed(verification=settings.model_dump(exclude_unset=True))
-        )
+        ask_or_report(session, session.question, stricter)
     finally:
         if session.last is last:  # no new answer: restore the conversation
             session.history = history

@@ -139,8 +139,8 @@ def _hook(assistant: Assistant, timeout: int = 60) -> list[dict[str, Any]]:
     return [{"hooks": [{"type": "command", "command": f"{NAME} hook --for {assistant}", "timeout": timeout}]}]
 
 
-def _instructions(path: str, head: str = "") -> FileEdit:
-    return _block_edit(path, head + INSTRUCTIONS, (f"<!-- {NAME} -->", f"<!-- end of {NAME} -->"))
+def _instructions(path: str) -> FileEdit:
+    return _block_edit(path, INSTRUCTIONS, (f"<!-- {NAME} -->", f"<!-- end of {NAME} -->"))
 
 
 _A = Assistant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -29,10 +29,10 @@ from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import counted
 from groundwire.reports.terminal import progress_bar
-from groundwire.stores import import_export
 from groundwire.stores.database import open_database
 from groundwire.stores.import_export import (
     READERS,
+    WRITERS,
     ImportResult,
     StrictImportError,
     entity_object,
@@ -53,12 +53,6 @@ SHOWN_ERRORS = 20
 _MIN_SIMILARITY = 0.6
 """Least similarity (0 to 1) of a name that `kb search` lists. Not tuned on data."""
 STREAM = "-"
-EXPORTS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
-    "jsonl": import_export.to_jsonl,
-    "triples": import_export.to_triples,
-    "csv-entities": import_export.entities_to_csv,
-    "csv-facts": import_export.facts_to_csv,
-}
 
 
 @command(parent=kb, store=STORE)
@@ -140,10 +134,10 @@ def export(
     config: Config,
 ) -> None:
     """Export the knowledge base. JSON lines hold all of it and can be imported again."""
-    if form not in EXPORTS:
-        raise InputError(f"unknown format '{form}'", hint=f"--format {', '.join(EXPORTS)}")
+    if form not in WRITERS:
+        raise InputError(f"unknown format '{form}'", hint=f"--format {', '.join(WRITERS)}")
     with Knowledge.open(config.store.url, create=False) as knowledge:
-        lines = EXPORTS[form](knowledge)
+        lines = WRITERS[form](knowledge)
         if out is None or str(out) == STREAM:
             with safe_stdout():
                 sys.stdout.writelines(lines)

@@ -89,31 +89,15 @@ class ReplSession:
             run(self._generator.aclose())
 
 
-class ReplConsole(InteractiveConsole):
-    """A console that greets, and runs piped code as a script."""
-
-    where = ""
-
-    def __init__(self, session: ReplSession, console: Console, names: dict[str, Any]) -> None:
-        super().__init__(names)
-        self.session, self.console = session, console
-
-    def run_script(self, source: str) -> bool:
-        """Run a script up to the first statement that fails; False if one does."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Free what the console holds."""
-
-
-class PlainConsole(ReplConsole):
+class PlainConsole(InteractiveConsole):
     """Python in this process. Errors that the user can fix are one line; others show their traceback."""
 
     where = "Python"
 
     def __init__(self, session: ReplSession, console: Console) -> None:
         names = namespace(session.functions, session.files)
-        super().__init__(session, console, {"__name__": "__console__", "__builtins__": builtins, **names})
+        super().__init__({"__name__": "__console__", "__builtins__": builtins, **names})
+        self.console = console
         self.failed = False
 
     def showtraceback(self) -> None:
@@ -131,7 +115,7 @@ class PlainConsole(ReplConsole):
         self.write("".join(format_exception_only(sys.exc_info()[1])))
 
     def run_script(self, source: str) -> bool:
-        """Run statements one by one, and show their values."""
+        """Run statements one by one up to the first that fails, and show their values; False if one does."""
         try:
             statements = ast.parse(source, "<stdin>").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -143,12 +127,16 @@ class PlainConsole(ReplConsole):
                 return False
         return True
 
+    def close(self) -> None:
+        """Free what the console holds."""
 
-class SandboxConsole(ReplConsole):
+
+class SandboxConsole(PlainConsole):
     where = "a sandbox"
 
     def __init__(self, session: ReplSession, console: Console) -> None:
-        super().__init__(session, console, dict(session.functions))
+        super().__init__(session, console)
+        self.locals = dict(session.functions)  # what Tab completes
         self._sandbox = Sandbox(session.functions, session.files, session.config.sandbox)
 
     def runsource(self, source: str, *_: Any, **__: Any) -> bool:
@@ -175,7 +163,7 @@ class SandboxConsole(ReplConsole):
         run(self._sandbox.aclose())
 
 
-def _run(session: ReplSession, console: ReplConsole) -> ExitCode:
+def _run(session: ReplSession, console: PlainConsole) -> ExitCode:
     try:
         if not is_interactive():
             done = console.run_script(stdin_bytes().read().decode("utf-8", "replace"))

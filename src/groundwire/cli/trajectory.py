@@ -158,13 +158,10 @@ def _cost(event: Event) -> Text:
     share = event.data.get("share")
     shares = share if isinstance(share, dict) else {}
     shown = [f"{100 * value:.1f} % of its {key}" for key, value in shares.items() if isinstance(value, float) and value]
-    text = Text(f"{'cost':<{_HEAD}}", style="dim")
-    parts = [f"{word} {_usage(event.data.get(part))}" for part, word in _PARTS.items()]
+    base, verification = (_usage(event.data.get(part)) for part in ("base", "verification"))
     beside = f" ({', '.join(shown)})" if shown else ""
-    return text.append(" · ".join(parts) + beside)
-
-
-_PARTS = {"base": "answer", "verification": "verification"}
+    text = Text(f"{'cost':<{_HEAD}}", style="dim")
+    return text.append(f"answer {base} · verification {verification}{beside}")
 
 
 def _usage(usage: Json) -> str:
@@ -195,9 +192,10 @@ _EVENT_LINES: dict[EventKind, Callable[[Event], Text | None]] = {
 
 
 def _summary(analysis: TrajectoryStats) -> Text:
+    share = "" if analysis.flagged_share is None else f" ({100 * analysis.flagged_share:.0f} %)"
     parts = [
         counted(analysis.runs, "run"),
-        f"{analysis.flagged} of {analysis.claims} claims flagged{_share(analysis.flagged_share)}",
+        f"{analysis.flagged} of {analysis.claims} claims flagged{share}",
         counted(analysis.retries, "retry", "retries"),
         f"{analysis.skipped} not verified",
     ]
@@ -208,7 +206,3 @@ def _summary(analysis: TrajectoryStats) -> Text:
     if analysis.verification_tokens and analysis.tokens_share is not None:
         parts.append(f"{100 * analysis.tokens_share:.1f} % of the tokens")
     return Text(" · ".join(parts), style="bold")
-
-
-def _share(share: float | None) -> str:
-    return "" if share is None else f" ({100 * share:.0f} %)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, OpenAIConfig
@@ -11,13 +11,12 @@ from groundwire.llm.base import Completion, Generator, Message, OnText, Streamin
 
 Provider = Literal["openai", "anthropic", "llm"]
 
-_PROVIDERS: dict[Provider, str] = {
-    "openai": "groundwire.llm.openai:OpenAIGenerator",
-    "anthropic": "groundwire.llm.anthropic:AnthropicGenerator",
-    "llm": "groundwire.llm.gguf:GgufGenerator",
+_PROVIDERS: dict[Provider, tuple[str, str]] = {
+    "openai": ("groundwire.llm.openai:OpenAIGenerator", "openai"),
+    "anthropic": ("groundwire.llm.anthropic:AnthropicGenerator", "anthropic"),
+    "llm": ("groundwire.llm.gguf:GgufGenerator", "openai"),  # its server speaks the OpenAI protocol
 }
-# The extra that installs each provider's SDK; the local server speaks the OpenAI protocol.
-_EXTRAS: dict[Provider, str] = {"openai": "openai", "anthropic": "anthropic", "llm": "openai"}
+"""Each provider's generator, and the extra that installs its SDK."""
 
 LOCAL: Provider = "llm"
 STRONGER_MODEL_HINT = (
@@ -37,8 +36,8 @@ def open_generator(config: Config, provider: Provider | None = None, model: str 
     """
     if provider is None:
         provider, model = config.generator.provider, model or config.generator.model
-    kind = load(_PROVIDERS[provider], feature=f"the provider '{provider}'", extra=_EXTRAS[provider])
-    generator: Generator = kind.open(config, model)
+    target, extra = _PROVIDERS[provider]
+    generator: Generator = load(target, feature=f"the provider '{provider}'", extra=extra).open(config, model)
     return generator
 
 
@@ -60,11 +59,13 @@ def open_chat_model(config: Config, provider: str | None = None, model: str | No
 
     Raises `InputError` if the provider is unknown, or if there is neither a configured nor a local model.
     """
+    providers = ", ".join(_PROVIDERS)
     if provider is not None:
-        return open_generator(config, _known_provider(provider), model)
+        if provider not in _PROVIDERS:
+            raise InputError(f"unknown provider '{provider}'", hint=f"use one of {providers}")
+        return open_generator(config, provider, model)
     if is_chosen(config):
         return open_generator(config, model=model)
-    providers = ", ".join(get_args(Provider))
     if model is not None:
         raise InputError(f"--model {model} needs a provider", hint=f"--provider {providers}")
     try:
@@ -75,14 +76,6 @@ def open_chat_model(config: Config, provider: str | None = None, model: str | No
 
 def is_local(generator: Generator) -> bool:
     return generator.name.startswith(f"{LOCAL}/")
-
-
-def _known_provider(provider: str) -> Provider:
-    providers: tuple[Provider, ...] = get_args(Provider)
-    found: Provider | None = next((name for name in providers if name == provider), None)
-    if found is None:
-        raise InputError(f"unknown provider '{provider}'", hint=f"use one of {', '.join(providers)}")
-    return found
 
 
 __all__ = [

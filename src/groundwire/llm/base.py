@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -256,11 +256,6 @@ class Endpoint:
         return "none"
 
     @property
-    def budget_key(self) -> str:
-        """The setting that limits the context length; the local server uses that of its protocol."""
-        return f"{'anthropic' if self.section == 'anthropic' else 'openai'}.context_tokens"
-
-    @property
     def key_hint(self) -> str:
         return f"set {self.section.upper()}_API_KEY, or {self.section}.api_key in the configuration"
 
@@ -284,15 +279,6 @@ def timeout_error(endpoint: Endpoint) -> BackendTimeout:
     return BackendTimeout(f"{endpoint.host} did not answer in time", hint=hint)
 
 
-def connection_error(endpoint: Endpoint) -> BackendDown:
-    hint = f"is it running, and is {endpoint.section}.base_url right?"
-    return BackendDown(f"cannot reach {endpoint.host}, or it broke off", hint=hint, retryable=True)
-
-
-def malformed_response(endpoint: Endpoint, expected: str) -> BackendDown:
-    return BackendDown(f"{endpoint.host} did not return a valid {expected}", retryable=True)
-
-
 def status_error(endpoint: Endpoint, status: int, headers: Mapping[str, str], message: str) -> BackendError:
     """An HTTP status other than success, as one of our errors."""
     wait = retry_after(headers)
@@ -309,7 +295,8 @@ def status_error(endpoint: Endpoint, status: int, headers: Mapping[str, str], me
         return BackendDown(f"{endpoint.host} failed ({status})", retryable=status not in _NOT_RETRYABLE)
     detail = endpoint.public(message)
     if _TOO_LONG.search(message):
-        detail = f"lower {endpoint.budget_key}; it says: {detail}"
+        section = "anthropic" if endpoint.section == "anthropic" else "openai"  # the local server's protocol, too
+        detail = f"lower {section}.context_tokens; it says: {detail}"
     return QueryRefused(f"{endpoint.host} refused the request ({status})", hint=detail, retryable=status == 409)
 
 
@@ -322,19 +309,14 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     True
     """
     text = headers.get("retry-after", "").strip()
-    try:
+    with suppress(ValueError):
         wait = float(text)
-    except ValueError:
-        return _until(text, now or datetime.now(UTC))
-    return max(0.0, wait) if isfinite(wait) else None
-
-
-def _until(text: str, now: datetime) -> float | None:
-    try:
+        return max(0.0, wait) if isfinite(wait) else None
+    with suppress(ValueError):
         when = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return max(0.0, ((when if when.tzinfo else when.replace(tzinfo=UTC)) - now).total_seconds())
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+    return None
 
 
 def unsupported_option(message: str, options: Collection[str]) -> str | None:
@@ -347,15 +329,11 @@ def unsupported_option(message: str, options: Collection[str]) -> str | None:
     """
     if not search(_REFUSAL, message):
         return None
-    # Longest name first: 'top_logprobs' must not be read as 'logprobs'.
-    named = sorted((name for name in options if _names(message, name)), key=lambda name: (-len(name), name))
-    return named[0] if named else None
-
-
-def _names(message: str, option: str) -> bool:
-    quoted = rf"""['"`]{escape(option)}['"`]"""
-    plain = rf"(?<![\w.]){escape(option)}(?!\w)"
-    return bool(search(quoted if len(option) == 1 else plain, message))
+    for option in sorted(options, key=lambda name: (-len(name), name)):  # 'top_logprobs' is not 'logprobs'
+        before, after = ("['\"`]", "['\"`]") if len(option) == 1 else (r"(?<![\w.])", r"(?!\w)")
+        if search(f"{before}{escape(option)}{after}", message):
+            return option
+    return None
 
 
 Listener = Callable[[str, Completion], None]

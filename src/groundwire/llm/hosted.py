@@ -6,19 +6,17 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from groundwire._loop import PerLoop
 from groundwire.config import AnthropicConfig, Config, OpenAIConfig
-from groundwire.errors import BackendError
+from groundwire.errors import BackendDown, BackendError
 from groundwire.llm.base import (
     Completion,
     Endpoint,
     Message,
     OnText,
-    connection_error,
     emit,
-    malformed_response,
     report_usage,
     status_error,
     timeout_error,
@@ -55,7 +53,7 @@ class HostedGenerator(ABC, Generic[ClientT]):
         self.endpoint = endpoint
         self.name = endpoint.name
         self._key = endpoint.key()
-        self._client: PerLoop[ClientT] = PerLoop(self._connect, _close)
+        self._client: PerLoop[ClientT] = PerLoop(self._connect, lambda client: cast(Any, client).close())
         self._rejected: set[str] = set()
         # Streams that break off raise the HTTP library's own error, not the SDK's.
         self._transport_error = _transport_error(self.sdk.DefaultAsyncHttpxClient)
@@ -134,11 +132,12 @@ class HostedGenerator(ABC, Generic[ClientT]):
         if isinstance(error, self.sdk.APITimeoutError):
             return timeout_error(endpoint)
         if isinstance(error, (self.sdk.APIConnectionError, self._transport_error)):
-            return connection_error(endpoint)
+            hint = f"is it running, and is {endpoint.section}.base_url right?"
+            return BackendDown(f"cannot reach {endpoint.host}, or it broke off", hint=hint, retryable=True)
         if isinstance(error, self.sdk.APIStatusError):
             answer: Any = error
             return status_error(endpoint, answer.status_code, answer.response.headers, _message(error))
-        return malformed_response(endpoint, self.response_kind)
+        return BackendDown(f"{endpoint.host} did not return a valid {self.response_kind}", retryable=True)
 
     @abstractmethod
     async def _post(self, messages: Sequence[Message], options: Options) -> bytes:
@@ -173,10 +172,6 @@ async def repeat(once: Callable[[], Awaitable[Completion]], times: int) -> list[
             raise result
         completions.append(result)
     return completions
-
-
-async def _close(client: Any) -> None:
-    await client.close()
 
 
 def _message(error: Exception) -> str:

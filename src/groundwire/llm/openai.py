@@ -151,39 +151,21 @@ def _chat(messages: Sequence[Message]) -> Any:
 def _completions(body: _ChatCompletion, model: str) -> list[Completion]:
     usage = body.usage or _ChatUsage()
     details = usage.prompt_tokens_details or _PromptDetails()
-    completions = [
-        Completion(
-            choice.message.content or "",
-            _first_token(choice.logprobs),
-            model=body.model or model,
-            positions=_positions(choice.logprobs),
-        )
-        for choice in body.choices
-    ]
-    first = replace(
-        completions[0],
-        prompt_tokens=usage.prompt_tokens or 0,
-        completion_tokens=usage.completion_tokens or 0,
-        cached_tokens=details.cached_tokens or 0,
-    )
-    return [first, *completions[1:]]
+    first, *others = (_completion(choice, body.model or model) for choice in body.choices)
+    tokens = {"prompt_tokens": usage.prompt_tokens or 0, "completion_tokens": usage.completion_tokens or 0}
+    return [replace(first, **tokens, cached_tokens=details.cached_tokens or 0), *others]
 
 
-def _first_token(logprobs: _Logprobs | None) -> tuple[TokenLogprob, ...] | None:
-    """Candidates at the first alphanumeric token; blanks and markup before it are skipped."""
-    positions = _positions(logprobs)
-    if not positions:
-        return None
-    return next((p for p in positions if any(c.isalnum() for c in p.token)), positions[0]).candidates
-
-
-def _positions(logprobs: _Logprobs | None) -> tuple[TokenPosition, ...]:
-    positions = logprobs.content if logprobs else None
-    return tuple(TokenPosition(position.token, _candidates(position)) for position in positions or ())
+def _completion(choice: _Choice, model: str) -> Completion:
+    given = choice.logprobs.content if choice.logprobs else None
+    positions = tuple(TokenPosition(position.token, _candidates(position)) for position in given or ())
+    # Blanks and markup before the first alphanumeric token are skipped.
+    first = next((p for p in positions if any(c.isalnum() for c in p.token)), positions[0] if positions else None)
+    candidates = first.candidates if first else None
+    return Completion(choice.message.content or "", candidates, model=model, positions=positions)
 
 
 def _candidates(position: _Position) -> tuple[TokenLogprob, ...]:
     # Some servers report only the chosen token: the others are then unknown, not impossible.
     candidates: Sequence[_TokenCandidate] = position.top_logprobs or [position]
-    ranked = sorted(candidates, key=lambda c: -c.logprob)
-    return tuple(TokenLogprob(c.token, c.logprob) for c in ranked)
+    return tuple(TokenLogprob(c.token, c.logprob) for c in sorted(candidates, key=lambda c: -c.logprob))

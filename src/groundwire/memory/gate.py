@@ -22,31 +22,34 @@ from groundwire.memory.writer import (
     Candidate,
     Decision,
     FactWriter,
-    decide,
     decide_by_verdict,
     decide_unchecked,
     fact_from_sentence,
-    verification_error,
 )
 from groundwire.requests import Sources, as_sources, as_text
 from groundwire.stores import facts
 from groundwire.stores.database import Database, lock_for_writing
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.queue import JobQueue, QueuedJob, RetryPolicy
-from groundwire.types import ClaimVerification, Fact, FactStatus, Query
+from groundwire.types import ClaimVerification, Estimate, Fact, FactStatus, Query, Status
+from groundwire.verifiers.wrappers import as_error
 
 DEFAULT_CONFIDENCE = 0.95  # the stated confidence of a fact that comes without one: the target of the default profile
 CLOSE_SECONDS = 0.5
 """How long closing waits for the event loop; one that a backend blocks ends with the process instead."""
 _VERIFY_SHARE = 0.9  # of the gate's time limit; the rest is for the store
+_UNCHECKED = "could not be checked: "  # how the reason of an unchecked claim begins
 _LOAD_ATTEMPTS = 5  # each may take the gate's time limit while the model goes on loading in its thread
 _log = logging.getLogger("groundwire.memory")
 
 
 async def verify_candidate(engine: Groundwire, candidate: Candidate) -> ClaimVerification:
-    """Return the verdict on the fact's sentence; raises only `InputError` or `BackendError`."""
+    """Return the verdict on the fact's sentence; raises only `InputError`, or `BackendError` if it was not checked."""
     try:
-        return await engine.verify_claim(candidate.text, candidate.sources, candidate.confidence)
+        verdict = await engine.verify_claim(candidate.text, candidate.sources, candidate.confidence)
+        if verdict.status is Status.UNCHECKED:
+            raise as_error(Estimate.failed(verdict.reason.removeprefix(_UNCHECKED)))
+        return verdict
     except (InputError, BackendError):
         raise
     except GroundwireError as error:
@@ -156,12 +159,10 @@ class MemoryGate(_FactVerifier):
         _loop.run(load_model(self._engine))
 
     async def _decide(self, candidate: Candidate) -> Decision:
-        found: ClaimVerification | BackendError
         try:
-            found = await self._verify(candidate, self._rules.timeout * _VERIFY_SHARE)
+            return decide_by_verdict(await self._verify(candidate, self._rules.timeout * _VERIFY_SHARE), self._rules)
         except BackendError as error:
-            found = error
-        return decide(found, candidate.confidence, self._rules)
+            return decide_unchecked(error, candidate.confidence, self._rules)
 
     async def __aenter__(self) -> MemoryGate:
         return self
@@ -231,9 +232,6 @@ class Worker(_FactVerifier):
         except InputError as error:  # a retry would fail again
             failure = BackendError(str(error))
             return await asyncio.to_thread(self._fail, job, candidate, failure, permanent=True)
-        failed = verification_error(found)
-        if failed is not None:
-            return await asyncio.to_thread(self._fail, job, candidate, failed)
         return await asyncio.to_thread(self._finish, job, candidate, decide_by_verdict(found, self._rules))
 
     async def drain(self) -> AsyncIterator[JobResult]:
@@ -287,13 +285,7 @@ class Worker(_FactVerifier):
             facts.remove(connection, candidate.fact.id)
             self._writer.write_rejection(connection, candidate, decision)
         else:
-            facts.apply_verdict(
-                connection,
-                candidate.fact.id,
-                status=decision.status,
-                confidence=decision.confidence,
-                record=decision.record,
-            )
+            facts.apply_verdict(connection, candidate.fact.id, decision.status, decision.confidence, decision.record)
 
     def _result(self, job: QueuedJob, candidate: Candidate, decision: Decision, owned: bool) -> JobResult:
         if not owned:

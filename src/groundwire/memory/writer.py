@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -27,7 +27,6 @@ from groundwire.stores.values import value_of
 from groundwire.text.lexicon import word_set
 from groundwire.types import (
     ClaimVerification,
-    Estimate,
     Fact,
     FactStatus,
     Provenance,
@@ -38,7 +37,6 @@ from groundwire.types import (
     Value,
     ValueKind,
 )
-from groundwire.verifiers.wrappers import as_error
 
 # A sentence as a fact, and a fact as the sentence that is verified.
 
@@ -62,12 +60,8 @@ def fact_from_sentence(sentence: str) -> Fact:
     if not found or any(t.denied or t.quantifier or t.subject != found[0].subject for t in found):
         return Fact("", "", (), text=text)
     first, *others = found
-    roles = [
-        Role(SUBJECT, Value(first.subject, ValueKind.REFERENCE)),
-        Role(OBJECT, value_of(first.object, about=first.predicate)),
-        *(Role(other.predicate, value_of(other.object, about=other.predicate)) for other in others),
-    ]
-    return Fact("", first.predicate, tuple(roles), text=text)
+    roles = [(SUBJECT, first.subject), (OBJECT, first.object), *((other.predicate, other.object) for other in others)]
+    return fact_from_roles(roles, first.predicate, text)
 
 
 def is_single_valued(fact: Fact) -> bool:
@@ -92,30 +86,19 @@ def fact_sentence(fact: Fact) -> str:
     return ", ".join([head, *rest]) + "."
 
 
-def fact_json(fact: Fact) -> str:
-    """Serialise a rejected fact for inspection."""
-    roles = [{"name": role.name, "value": role.value.text} for role in fact.roles]
-    return json.dumps({"id": fact.id, "predicate": fact.predicate, "roles": roles, "text": fact.text})
-
-
-def fact_from_roles(pairs: Sequence[tuple[str, str]], predicate: str, text: str) -> Fact:
+def fact_from_roles(pairs: Iterable[tuple[str, str]], predicate: str, text: str) -> Fact:
     """Build a fact from named roles; the subject is an entity reference."""
-    roles = tuple(
-        Role(
-            name,
-            Value(value, ValueKind.REFERENCE)
-            if name == SUBJECT
-            else value_of(value, about=predicate if name == OBJECT else name),
-        )
-        for name, value in pairs
-    )
-    return Fact("", predicate, roles, text=text)
+    roles = []
+    for name, given in pairs:
+        about = predicate if name == OBJECT else name
+        value = Value(given, ValueKind.REFERENCE) if name == SUBJECT else value_of(given, about=about)
+        roles.append(Role(name, value))
+    return Fact("", predicate, tuple(roles), text=text)
 
 
 # The decision: stored as verified, unverified or pending, or rejected. Pure functions.
 
 UNCHECKED_FACTOR = 0.5  # multiplies the confidence of a fact that could not be checked
-_UNCHECKED = "could not be checked: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +125,6 @@ class Decision:
         if found is None or found.p0 is None or found.p1 is None or found.observed_bits is None:
             return None
         return Record(found.p0, found.p1, found.observed_bits, found.method)
-
-
-def verification_error(verdict: ClaimVerification) -> BackendError | None:
-    """Return the error by which a claim was left unchecked; None if it was checked."""
-    if verdict.status is not Status.UNCHECKED:
-        return None
-    return as_error(Estimate.failed(verdict.reason.removeprefix(_UNCHECKED)))
-
-
-def decide(found: ClaimVerification | BackendError, stated: float, rules: MemoryGateConfig) -> Decision:
-    """Decide by the verdict, or by the error if there is none."""
-    if isinstance(found, BackendError):
-        return decide_unchecked(found, stated, rules)
-    failed = verification_error(found)
-    return decide_unchecked(failed, stated, rules) if failed else decide_by_verdict(found, rules)
 
 
 def decide_by_verdict(verdict: ClaimVerification, rules: MemoryGateConfig) -> Decision:
@@ -261,26 +229,24 @@ class FactWriter:
         self.log("rejected", candidate, decision)
 
     def write_rejection(self, connection: Connection, candidate: Candidate, decision: Decision) -> None:
-        found = decision.verdict
-        self._rejected.add(
-            connection,
-            RejectedFact(
-                text=candidate.text,
-                fact=fact_json(candidate.fact),
-                evidence=_evidence(candidate.sources, decision),
-                confidence=candidate.confidence,
-                threshold_bits=self.rules.threshold_bits,
-                verdict=found.status.value if found else "UNCHECKED",
-                reason=decision.reason,
-                method=found.method if found else "",
-                adjusted=decision.confidence,
-                p0=found.p0 if found else None,
-                p1=found.p1 if found else None,
-                required_bits=found.required_bits if found else None,
-                observed_bits=found.observed_bits if found else None,
-                gap_bits=decision.gap_bits,
-            ),
+        fact, found = candidate.fact, decision.verdict
+        roles = [{"name": role.name, "value": role.value.text} for role in fact.roles]
+        shown = {"id": fact.id, "predicate": fact.predicate, "roles": roles, "text": fact.text}
+        rejected = RejectedFact(
+            text=candidate.text,
+            fact=json.dumps(shown),
+            evidence=_evidence(candidate.sources, decision),
+            confidence=candidate.confidence,
+            threshold_bits=self.rules.threshold_bits,
+            verdict=found.status if found else Status.UNCHECKED,
+            reason=decision.reason,
+            adjusted=decision.confidence,
+            gap_bits=decision.gap_bits,
         )
+        if found:
+            bits = {"required_bits": found.required_bits, "observed_bits": found.observed_bits}
+            rejected = replace(rejected, method=found.method, p0=found.p0, p1=found.p1, **bits)
+        self._rejected.add(connection, rejected)
 
     def log(self, outcome: str, candidate: Candidate, decision: Decision) -> None:
         """Count and log a decision; texts only if `log.include_text` is set."""

@@ -11,27 +11,14 @@ import sqlite3
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    Row,
-    Select,
-    Table,
-    bindparam,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    select,
-    text,
-)
+import sqlalchemy as sa
+from sqlalchemy import Connection, Engine, Select, Table, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityError
@@ -52,7 +39,7 @@ def newest_revision() -> str:
 
 def current_revision(connection: Connection) -> str:
     """The revision of a store; empty for a new one."""
-    if not inspect(connection).has_table("alembic_version"):
+    if not sa.inspect(connection).has_table("alembic_version"):
         return ""
     return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
 
@@ -193,12 +180,12 @@ def _place(url: str) -> URL:
 
 def _engine(place: URL) -> Engine:
     if place.get_backend_name() == "sqlite":
-        engine = create_engine(place, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
+        engine = sa.create_engine(place, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
         event.listen(engine, "connect", partial(_configure, writable="immutable" not in place.query))
         event.listen(engine, "begin", _begin)
         return engine
     try:
-        return create_engine(place, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+        return sa.create_engine(place, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     except ModuleNotFoundError:
         raise MissingExtra("PostgreSQL", "postgres") from None
 
@@ -274,12 +261,12 @@ def lock_for_writing(connection: Connection) -> None:
 
 
 def last_number(connection: Connection, table: Table) -> int:
-    return int(connection.execute(select(func.coalesce(func.max(table.c.no), 0))).scalar_one())
+    return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(table.c.no), 0))).scalar_one())
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
-        connection.execute(insert(table), list(rows))
+        connection.execute(sa.insert(table), list(rows))
 
 
 def upsert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
@@ -288,17 +275,23 @@ def upsert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.I
 
 
 def select_in(
-    connection: Connection, query: Select[Any], column: Column[Any], values: Iterable[Any]
-) -> Iterator[Row[Any]]:
+    connection: Connection, query: Select[Any], column: sa.Column[Any], values: Iterable[Any]
+) -> Iterator[sa.Row[Any]]:
     """Rows whose column is one of the values, in as many statements as needed."""
     for part in chunks(list(dict.fromkeys(values)), _MAX_PARAMETERS):
         yield from connection.execute(_within(query, column), {"wanted": part})
 
 
 @lru_cache(maxsize=256)
-def _within(query: Select[Any], column: Column[Any]) -> Select[Any]:
+def _within(query: Select[Any], column: sa.Column[Any]) -> Select[Any]:
     """Cached, because building the statement takes longer than running it."""
-    return query.where(column.in_(bindparam("wanted", expanding=True)))
+    return query.where(column.in_(sa.bindparam("wanted", expanding=True)))
+
+
+def record_of(kind: type[T], row: sa.Row[Any], **other: Any) -> T:
+    """A row as a record of this class, by the names of its fields; `other` are fields to set otherwise."""
+    own = (field.name for field in fields(kind) if field.name not in other)  # type: ignore[arg-type]
+    return kind(**{name: getattr(row, name) for name in own}, **other)
 
 
 def storable_text(text: str) -> str:

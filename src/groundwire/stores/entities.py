@@ -136,30 +136,16 @@ def _supersede_others(others: Sequence[AttributeState], attribute: Attribute, ba
 def _write_attributes(
     connection: Connection, states: dict[tuple[int, str], list[AttributeState]], now: datetime, batch: str
 ) -> None:
-    stamp = now.replace(tzinfo=None)
     rows, changed = [], []
     for (entity, name_key), standing in states.items():
         for one in standing:
-            attribute = one.attribute
-            state = {
-                "many": attribute.many or one.now_many,
-                "superseded": stamp if one.gone else None,
-                "batch": one.batch,
-            }
+            attribute, superseded = one.attribute, now.replace(tzinfo=None) if one.gone else None
+            state = {"many": attribute.many or one.now_many, "superseded": superseded, "batch": one.batch}
             if one.new:
-                rows.append(
-                    columns(attribute.value)
-                    | state
-                    | {
-                        "no": one.no,
-                        "entity": entity,
-                        "name": attribute.name,
-                        "name_key": name_key,
-                        "reference": one.reference,
-                        "valid_from": attribute.valid_from,
-                        "valid_to": attribute.valid_to,
-                    }
-                )
+                period = {"valid_from": attribute.valid_from, "valid_to": attribute.valid_to}
+                name = {"entity": entity, "name": attribute.name, "name_key": name_key}
+                row = {"no": one.no, "reference": one.reference, **name, **period}
+                rows.append(columns(attribute.value) | state | row)
             elif one.gone or one.now_many or batch:
                 changed.append({"number_": one.no, **state})
     insert_rows(connection, attributes, rows)

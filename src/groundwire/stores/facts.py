@@ -181,7 +181,7 @@ def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") 
 
 
 def apply_verdict(
-    connection: Connection, fact_id: str, *, status: FactStatus, confidence: float, record: Record | None
+    connection: Connection, fact_id: str, status: FactStatus, confidence: float, record: Record | None
 ) -> Fact | None:
     """Store the verdict on a fact; if it is accepted, it supersedes the previous one."""
     lock_for_writing(connection)

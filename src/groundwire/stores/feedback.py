@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Row, delete, func, select
 
-from groundwire.stores.database import Database, select_in, storable_text, upsert
+from groundwire.stores.database import Database, record_of, select_in, storable_text, upsert
 from groundwire.stores.tables import feedback, feedback_reports
 from groundwire.types import Feedback, Status
 
@@ -73,7 +73,9 @@ class FeedbackStore:
         report = replace(report, key=_owned(report.key, owner), flagged=flagged)
         verdict = replace(verdict, key=_owned(verdict.key, owner))
         with self._database.write() as connection:
-            _upsert_report(connection, report)
+            known = _columns(report)
+            insert = upsert(connection, feedback_reports).values(known)
+            connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=known))
             values = _columns(verdict) | {
                 "report": report.key,
                 "right": opinion.right,
@@ -93,7 +95,10 @@ class FeedbackStore:
         """The newest feedback on every claim, newest first."""
         with self._database.read() as connection:
             rows = connection.execute(_NEWEST.order_by(feedback.c.id.desc()))
-            return [FeedbackEntry(_verdict(row), row.report, _opinion(row)) for row in rows]
+            return [
+                FeedbackEntry(record_of(ReviewedVerdict, row, status=Status(row.status)), row.report, _opinion(row))
+                for row in rows
+            ]
 
     def reviewed(self) -> list[ReviewedReport]:
         """All reports with feedback, labelled as a whole. Feedback on a claim applies to all its reports."""
@@ -102,7 +107,8 @@ class FeedbackStore:
         with self._database.read() as connection:
             for report, key in connection.execute(select(feedback.c.report, feedback.c.key).distinct()):
                 marked.setdefault(report, set()).add(key)
-            reports = [_judged(row) for row in connection.execute(select(feedback_reports))]
+            rows = connection.execute(select(feedback_reports))
+            reports = [record_of(FeedbackReport, row, flagged=tuple(row.flagged)) for row in rows]
         return [ReviewedReport(r, _label(r, marked[r.key], labels)) for r in reports if r.key in marked]
 
     def forget(self, key: str) -> int:
@@ -130,26 +136,9 @@ def _label(report: FeedbackReport, marked: set[str], labels: Mapping[str, bool])
     return True if all(key in marks for key in report.flagged) else None
 
 
-def _upsert_report(connection: Connection, report: FeedbackReport) -> None:
-    values = _columns(report)
-    insert = upsert(connection, feedback_reports).values(values)
-    connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=values))
-
-
 def _columns(item: ReviewedVerdict | FeedbackReport) -> dict[str, Any]:
     return {name: storable_text(v) if isinstance(v, str) else v for name, v in asdict(item).items()}
 
 
-def _judged(row: Row[Any]) -> FeedbackReport:
-    flagged: Sequence[str] = row.flagged
-    return FeedbackReport(row.key, row.name, row.risk, row.backend, row.profile, row.claims, tuple(flagged))
-
-
-def _verdict(row: Row[Any]) -> ReviewedVerdict:
-    known = {name: getattr(row, name) for name in ReviewedVerdict.__slots__}
-    return ReviewedVerdict(**(known | {"status": Status(row.status)}))
-
-
 def _opinion(row: Row[Any]) -> Feedback:
-    at = datetime.fromtimestamp(row.at, UTC)
-    return Feedback(row.right, Status(row.status), row.flagged, at, row.note)
+    return record_of(Feedback, row, status=Status(row.status), at=datetime.fromtimestamp(row.at, UTC))

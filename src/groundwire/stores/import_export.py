@@ -444,30 +444,26 @@ def _write(connection: Connection, batch: Sequence[ParsedRow], token: str, done:
     for row in batch:
         if row.item is None:
             done.note(row)
-    for kind in (Entity, Fact):
-        _halved(connection, [row for row in batch if isinstance(row.item, kind)], token, done)
+    put, add = partial(entities.put_many, connection, batch=token), partial(facts.add_many, connection, batch=token)
+    done.entities += _halved(connection, put, [row for row in batch if isinstance(row.item, Entity)], done)
+    done.facts += _halved(connection, add, [row for row in batch if isinstance(row.item, Fact)], done)
 
 
-def _halved(connection: Connection, rows: Sequence[ParsedRow], token: str, done: ImportResult) -> None:
-    """Write rows of one kind at once; on failure bisect them to find the bad ones."""
-    found_entities = [row.item for row in rows if isinstance(row.item, Entity)]
-    found_facts = [row.item for row in rows if isinstance(row.item, Fact)]
+def _halved(
+    connection: Connection, write: Callable[[Any], Sequence[object]], rows: Sequence[ParsedRow], done: ImportResult
+) -> int:
+    """Write rows at once, and return how many were written; on failure bisect them to find the bad ones."""
+    if not rows:
+        return 0
     try:
         with connection.begin_nested():
-            if found_entities:
-                entities.put_many(connection, found_entities, batch=token)
-            if found_facts:
-                facts.add_many(connection, found_facts, batch=token)
+            return len(write([row.item for row in rows]))
     except (InputError, IntegrityError) as error:
         if len(rows) == 1:
             done.note(ParsedRow(rows[0].line, error=str(error) if isinstance(error, InputError) else "conflicts"))
-            return
-        middle = len(rows) // 2
-        _halved(connection, rows[:middle], token, done)
-        _halved(connection, rows[middle:], token, done)
-        return
-    done.entities += len(found_entities)
-    done.facts += len(found_facts)
+            return 0
+    middle = len(rows) // 2
+    return sum(_halved(connection, write, part, done) for part in (rows[:middle], rows[middle:]))
 
 
 # Exports: JSON Lines hold everything, CSV and triples what fits into them.
@@ -569,3 +565,11 @@ def _facts(connection: Connection, *, history: bool = False) -> Iterator[Fact]:
     for page in connection.execute(query.execution_options(yield_per=PAGE)).scalars().partitions():
         loaded = {stored.no: stored.fact for stored in facts.load_facts(connection, facts_table.c.no, page)}
         yield from (loaded[no] for no in page)
+
+
+WRITERS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
+    "jsonl": to_jsonl,
+    "triples": to_triples,
+    "csv-entities": entities_to_csv,
+    "csv-facts": facts_to_csv,
+}

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Row, select, update
 
 from groundwire.errors import InputError
-from groundwire.stores.database import Database
+from groundwire.stores.database import Database, record_of
 from groundwire.stores.tables import api_keys
 
 ADMIN = "admin"
@@ -101,4 +101,4 @@ class KeyStore:
 
 
 def _key(row: Row[Any]) -> ApiKey:
-    return ApiKey(row.id, row.name, row.digest, frozenset(row.scopes), row.per_minute, row.created, row.revoked)
+    return record_of(ApiKey, row, scopes=frozenset(row.scopes))

@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from groundwire.errors import FactNotGrounded
-from groundwire.stores.database import Database
+from groundwire.stores.database import Database, record_of
 from groundwire.stores.tables import jobs, rejected_facts
 
 WAITING, DEAD = "waiting", "dead"
@@ -115,7 +115,7 @@ class JobQueue:
                 return None
             taken = {"holder": uuid4().hex, "attempts": row.attempts + 1, "due": now + self.terms.lease}
             connection.execute(update(jobs).where(jobs.c.id == row.id).values(taken))
-            return _job(row, taken)
+            return record_of(QueuedJob, row, **taken)
 
     def complete(self, connection: Connection, job: QueuedJob) -> bool:
         """Remove a job in the transaction that writes its result. False if another worker has claimed it."""
@@ -154,7 +154,7 @@ class JobQueue:
         wanted = select(jobs).where(jobs.c.kind == self._kind, jobs.c.state == state)
         with self._database.read() as connection:
             rows = connection.execute(wanted.order_by(jobs.c.due, jobs.c.id).limit(limit))
-            return [_job(row) for row in rows]
+            return [record_of(QueuedJob, row) for row in rows]
 
     def _set(self, connection: Connection, job: QueuedJob, values: dict[str, str | float]) -> bool:
         values["reason"] = str(values["reason"])[:MAX_REASON]
@@ -163,11 +163,6 @@ class JobQueue:
 
 def _mine(job: QueuedJob) -> tuple[Any, Any]:
     return jobs.c.id == job.id, jobs.c.holder == job.holder
-
-
-def _job(row: Row[Any], taken: dict[str, Any] | None = None) -> QueuedJob:
-    known = row._asdict() | (taken or {})
-    return QueuedJob(**{name: known[name] for name in QueuedJob.__slots__})
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +224,7 @@ class RejectedFacts:
         """The newest first."""
         newest = select(rejected_facts).order_by(rejected_facts.c.recorded.desc(), rejected_facts.c.id.desc())
         with self._database.read() as connection:
-            return [RejectedFact(**row._asdict()) for row in connection.execute(newest.limit(limit))]
+            return [record_of(RejectedFact, row) for row in connection.execute(newest.limit(limit))]
 
     def count(self) -> int:
         with self._database.read() as connection:

@@ -6,12 +6,12 @@ import hashlib
 import secrets
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, delete, insert, literal, or_, select
 
-from groundwire.stores.database import Database, storable_text
+from groundwire.stores.database import Database, record_of, storable_text
 from groundwire.stores.tables import report_bodies, report_shares, reports
 
 HOUR = 3600
@@ -66,7 +66,7 @@ class ReportStore:
             query = query.where(or_(*_owned(owner), reports.c.number.in_(shared)))
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
-        return None if row is None else (_summary(row), zlib.decompress(row.body).decode())
+        return None if row is None else (record_of(ReportSummary, row), zlib.decompress(row.body).decode())
 
     def recent(
         self, limit: int, *, before: str = "", owner: str | None = None, only: Mapping[str, Any] = _ALL
@@ -80,7 +80,7 @@ class ReportStore:
         for name, value in only.items():
             query = query.where(reports.c[name].is_not_distinct_from(value))
         with self._database.read() as connection:
-            return [_summary(row) for row in connection.execute(query)]
+            return [record_of(ReportSummary, row) for row in connection.execute(query)]
 
     def share(self, identity: str, owner: str | None = None) -> str:
         """Make a token that lets others read a report; "" if the owner has no such report."""
@@ -127,10 +127,3 @@ def _digest(token: str) -> str:
 
 def _owned(owner: str | None) -> list[ColumnElement[bool]]:
     return [] if owner is None else [reports.c.owner == owner]
-
-
-_FIELDS = tuple(field.name for field in fields(ReportSummary))
-
-
-def _summary(row: Row[Any]) -> ReportSummary:
-    return ReportSummary(*(getattr(row, name) for name in _FIELDS))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from functools import singledispatch
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 # ---- knowledge bases: entities with attributes, facts, and the protocol to query them
 
@@ -196,25 +196,18 @@ class CoverageProvider(Protocol):
 class Status(StrEnum):
     """Verdict on a claim. UNCHECKED means the verifier could not answer, which is not the same as fine."""
 
-    ENTAILED = "ENTAILED"
-    CONTRADICTED = "CONTRADICTED"
-    NOT_IN_CONTEXT = "NOT_IN_CONTEXT"
-    UNVERIFIABLE = "UNVERIFIABLE"
-    UNCHECKED = "UNCHECKED"
+    words: str  # what users read for it, everywhere but in JSON
 
-    @property
-    def words(self) -> str:
-        """What users read for it, everywhere but in JSON."""
-        return _STATUS_WORDS[self]
+    ENTAILED = "ENTAILED", "supported"
+    CONTRADICTED = "CONTRADICTED", "contradicted"
+    NOT_IN_CONTEXT = "NOT_IN_CONTEXT", "not in the sources"
+    UNVERIFIABLE = "UNVERIFIABLE", "could not be checked"
+    UNCHECKED = "UNCHECKED", "could not be checked"
 
-
-_STATUS_WORDS = {
-    Status.ENTAILED: "supported",
-    Status.CONTRADICTED: "contradicted",
-    Status.NOT_IN_CONTEXT: "not in the sources",
-    Status.UNVERIFIABLE: "could not be checked",
-    Status.UNCHECKED: "could not be checked",
-}
+    def __new__(cls, value: str, words: str = "") -> Self:  # a default, so that type checkers allow Status("ENTAILED")
+        member = str.__new__(cls, value)
+        member._value_, member.words = value, words
+        return member
 
 
 class GapType(StrEnum):
@@ -241,35 +234,22 @@ class Risk(StrEnum):
 class HallucinationType(StrEnum):
     """The eight kinds of hallucination, one per detector."""
 
-    FABRICATED_FACT = "FabricatedFact"
-    NONEXISTENT_ENTITY = "NonexistentEntity"
-    WRONG_ATTRIBUTE = "WrongAttribute"
-    CONTRADICTS_FACT = "ContradictsFact"
-    CONTRADICTS_PRIOR = "ContradictsPrior"
-    UNSUPPORTED_CLAIM = "UnsupportedClaim"
-    TEMPORAL_ERROR = "TemporalError"
-    LOGICAL_INCONSISTENCY = "LogicalInconsistency"
+    base_severity: float  # 0 to 1, fixed by the specification
+    description: str  # the message shown to users
 
-    @property
-    def base_severity(self) -> float:
-        return _TAXONOMY[self][0]
+    FABRICATED_FACT = "FabricatedFact", 0.95, "This fact could not be verified"
+    NONEXISTENT_ENTITY = "NonexistentEntity", 0.90, "This entity could not be found"
+    WRONG_ATTRIBUTE = "WrongAttribute", 0.75, "This attribute appears incorrect"
+    CONTRADICTS_FACT = "ContradictsFact", 0.95, "This contradicts known information"
+    CONTRADICTS_PRIOR = "ContradictsPrior", 0.80, "This contradicts earlier in the conversation"
+    UNSUPPORTED_CLAIM = "UnsupportedClaim", 0.50, "This claim has no supporting evidence"
+    TEMPORAL_ERROR = "TemporalError", 0.65, "The timeline appears incorrect"
+    LOGICAL_INCONSISTENCY = "LogicalInconsistency", 0.60, "This contains a logical contradiction"
 
-    @property
-    def description(self) -> str:
-        return _TAXONOMY[self][1]
-
-
-# Base severity (0 to 1, fixed by the specification) and the message shown to users.
-_TAXONOMY: dict[HallucinationType, tuple[float, str]] = {
-    HallucinationType.FABRICATED_FACT: (0.95, "This fact could not be verified"),
-    HallucinationType.NONEXISTENT_ENTITY: (0.90, "This entity could not be found"),
-    HallucinationType.WRONG_ATTRIBUTE: (0.75, "This attribute appears incorrect"),
-    HallucinationType.CONTRADICTS_FACT: (0.95, "This contradicts known information"),
-    HallucinationType.CONTRADICTS_PRIOR: (0.80, "This contradicts earlier in the conversation"),
-    HallucinationType.UNSUPPORTED_CLAIM: (0.50, "This claim has no supporting evidence"),
-    HallucinationType.TEMPORAL_ERROR: (0.65, "The timeline appears incorrect"),
-    HallucinationType.LOGICAL_INCONSISTENCY: (0.60, "This contains a logical contradiction"),
-}
+    def __new__(cls, value: str, base_severity: float = 0.0, description: str = "") -> Self:
+        member = str.__new__(cls, value)
+        member._value_, member.base_severity, member.description = value, base_severity, description
+        return member
 
 
 class ClaimKind(StrEnum):
@@ -514,14 +494,10 @@ NOTHING_TO_CHECK = "NOTHING_TO_CHECK"
 def as_html(result: object) -> str | None:  # noqa: ARG001 (what has no look of its own is shown as text)
     """Render a result as an HTML fragment, or None if no renderer is registered for its type.
 
-    `reports/json.py` registers the renderers, so the records themselves know nothing about HTML.
+    `reports/json.py` registers the renderers, so the records themselves know nothing about HTML. Notebooks call
+    it by the name `_repr_html_`.
     """
     return None
-
-
-def repr_html(self: object) -> str | None:
-    """Implement `_repr_html_`, which notebooks call to display a result."""
-    return as_html(self)
 
 
 @singledispatch
@@ -679,7 +655,7 @@ class ClaimVerification:
         """The claim as in the JSON of a report."""
         return as_object(self)
 
-    _repr_html_ = repr_html
+    _repr_html_ = as_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -752,7 +728,7 @@ class Detection:
     skipped: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
-    _repr_html_ = repr_html
+    _repr_html_ = as_html
 
     @property
     def high_confidence(self) -> int:
@@ -882,7 +858,7 @@ class HallucinationReport:
         """A DataFrame with one row per claim; needs the extra `pandas`."""
         return as_table(self)
 
-    _repr_html_ = repr_html
+    _repr_html_ = as_html
 
 
 class OutputStatus(StrEnum):
@@ -1041,7 +1017,7 @@ class TraceAudit:
             return True
         return None if self.error or not judged else False
 
-    _repr_html_ = repr_html
+    _repr_html_ = as_html
 
 
 class NodeKind(StrEnum):
@@ -1102,64 +1078,3 @@ class TraceGraph:
 
     nodes: tuple[TraceNode, ...]
     edges: tuple[TraceEdge, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """Verification of a claim in a trace; `label` is None if it was neither verified nor refuted."""
-
-    id: str
-    claim_id: str
-    status: Status
-    verdict: ClaimVerification
-    label: EdgeLabel | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimRecord:
-    """A claim in a trace with its latest verification, if any."""
-
-    claim_id: str
-    text: str
-    confidence: float
-    cites: tuple[str, ...]
-    phantoms: tuple[str, ...] = ()
-    status: Status | None = None
-    gap_type: GapType | None = None
-    flagged: bool = False
-    gap_bits: float | None = None
-    reason: str = ""
-    verification_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EpistemicReport:
-    """Support of the claims below a goal. Unchecked claims, and claims that could not be checked, count as
-    `unverified`.
-    """
-
-    goal_id: str
-    goal: str
-    claims: tuple[ClaimRecord, ...]
-    gaps: tuple[EpistemicGap, ...]
-
-    @property
-    def total_claims(self) -> int:
-        return len(self.claims)
-
-    @property
-    def verified(self) -> int:
-        return sum(c.status is Status.ENTAILED and not c.flagged for c in self.claims)
-
-    @property
-    def refuted(self) -> int:
-        return sum(c.flagged for c in self.claims)
-
-    @property
-    def unverified(self) -> int:
-        return self.total_claims - self.verified - self.refuted
-
-    @property
-    def support_ratio(self) -> float | None:
-        """The share of verified claims; None without claims."""
-        return self.verified / self.total_claims if self.claims else None
