@@ -68,6 +68,12 @@ async def test_questions_and_refusals_are_listed_and_never_asked() -> None:
     assert (report.flagged, report.error) == (None, "NOTHING_TO_CHECK")
 
 
+@pytest.mark.parametrize("answer", ["Please see [manual.pdf].", "Perhaps it is red [S9]."])
+async def test_a_phantom_citation_is_found_in_a_sentence_that_asserts_nothing_else(answer: str) -> None:
+    report = await judged(f"The tower is 330 metres tall. {answer}")
+    assert report.claims[1].gap_type is GapType.PHANTOM_CITATION
+
+
 async def test_a_phantom_citation_never_reaches_the_model() -> None:
     fake = FakeVerifier()
     report = await judged("The tower was painted red in 1968 [S7].", fake)

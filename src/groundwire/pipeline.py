@@ -67,6 +67,7 @@ BLIND = "the verifier '%s' gives every claim the same probability with and witho
 MIN_BLIND = 3
 """Claims of one response that must agree before a verifier is said not to read: one or two may by chance."""
 
+_REFERRING = (ClaimKind.INSTRUCTION, ClaimKind.HEDGE)
 _log = logging.getLogger("groundwire")
 
 Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
@@ -204,7 +205,10 @@ async def extract_claims(case: Case, context: CheckContext) -> list[Claim]:
         found = extract(case.response, target=target, known_sources=known)
     else:
         found = await extract_with_model(context.extractor, case.response, target=target, known_sources=known)
-    return steps_as_claims(found, asked=bool(case.question))
+    claims = steps_as_claims(found, asked=bool(case.question))
+    # "For details, see [manual.pdf]" asserts at least that there is such a source.
+    referring = {c.id for c in claims if c.kind in _REFERRING and case.sources and phantoms(c, case.sources)}
+    return [replace(c, kind=ClaimKind.ASSERTION) if c.id in referring else c for c in claims]
 
 
 def names_of(sources: Sequence[Source]) -> list[str]:
