@@ -315,3 +315,14 @@ async def test_a_detector_that_is_off_is_off_in_a_plain_check_too() -> None:
     settings = Config.load(overrides={"detectors.enabled.logical_inconsistencies": False}).detectors
     context = replace(court(FakeVerifier(lambda _: (0.99, 0.0))), detectors=settings)
     assert (await check(Case("The car is red. The car is blue.", SOURCES), context)).detection is None
+
+
+@pytest.mark.parametrize(
+    ("cited", "status", "asked"), [("", Status.CONTRADICTED, 2), (" [S0]", Status.NOT_IN_CONTEXT, 1)]
+)
+async def test_a_service_that_only_says_how_likely_a_claim_is_can_contradict_it(
+    cited: str, status: Status, asked: int
+) -> None:
+    fake = FakeVerifier(lambda query: Estimate.point(0.1 if "330" in query.context else 0.6, 0.0, "external"))
+    report = await check(Case(f"The tower is 350 metres tall{cited}.", SOURCES), court(fake, free=False))
+    assert (report.claims[0].status, fake.queries) == (status, asked)

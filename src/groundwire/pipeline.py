@@ -67,6 +67,7 @@ BLIND = "the verifier '%s' gives every claim the same probability with and witho
 MIN_BLIND = 3
 """Claims of one response that must agree before a verifier is said not to read: one or two may by chance."""
 
+_LOW = 0.5  # P(yes) below which a bare probability may contradict
 _REFERRING = (ClaimKind.INSTRUCTION, ClaimKind.HEDGE)
 _log = logging.getLogger("groundwire")
 
@@ -321,7 +322,7 @@ async def _score_cited_first(
         if scores[claim.id].with_evidence.p_yes < context.profile.floor(claim.confidence)
     ]
     views = {(claim.id, "with"): (claim, gathered[claim.id].with_text) for claim in astray}
-    wanted = [c for c in claims if context.bits or needs_p0(scores[c.id], context.profile)]
+    wanted = [c for c in claims if context.bits or needs_p0(scores[c.id], context.profile) or _is_bare(scores[c.id])]
     wanted = [claim for claim in wanted if not scores[claim.id].error]
     views |= {(claim.id, "without"): (claim, gathered[claim.id].without_text) for claim in wanted}
     more = await estimate(views, question, context)
@@ -333,6 +334,12 @@ async def _score_cited_first(
             without_evidence=more.get((claim.id, "without")),
         )
     return scores
+
+
+def _is_bare(scores: ClaimScores) -> bool:
+    """True for a low probability that does not tell "no" from "unsure": only p0 shows that the evidence lowers it."""
+    p1 = scores.with_evidence
+    return scores.cited is None and p1.p_no == 0.0 and 0.0 < p1.p_yes < _LOW
 
 
 def reads_evidence(scores: Sequence[ClaimScores]) -> bool:
