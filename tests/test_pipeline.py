@@ -68,6 +68,12 @@ async def test_questions_and_refusals_are_listed_and_never_asked() -> None:
     assert (report.flagged, report.error) == (None, "NOTHING_TO_CHECK")
 
 
+@pytest.mark.parametrize("answer", ["Please see [manual.pdf].", "Perhaps it is red [S9]."])
+async def test_a_phantom_citation_is_found_in_a_sentence_that_asserts_nothing_else(answer: str) -> None:
+    report = await judged(f"The tower is 330 metres tall. {answer}")
+    assert report.claims[1].gap_type is GapType.PHANTOM_CITATION
+
+
 async def test_a_phantom_citation_never_reaches_the_model() -> None:
     fake = FakeVerifier()
     report = await judged("The tower was painted red in 1968 [S7].", fake)
@@ -308,3 +314,14 @@ async def test_a_detector_that_is_off_is_off_in_a_plain_check_too() -> None:
     settings = Config.load(overrides={"detectors.enabled.logical_inconsistencies": False}).detectors
     context = replace(court(FakeVerifier(lambda _: (0.99, 0.0))), detectors=settings)
     assert (await check(Case("The car is red. The car is blue.", SOURCES), context)).detection is None
+
+
+@pytest.mark.parametrize(
+    ("cited", "status", "asked"), [("", Status.CONTRADICTED, 2), (" [S0]", Status.NOT_IN_CONTEXT, 1)]
+)
+async def test_a_service_that_only_says_how_likely_a_claim_is_can_contradict_it(
+    cited: str, status: Status, asked: int
+) -> None:
+    fake = FakeVerifier(lambda query: Estimate.point(0.1 if "330" in query.context else 0.6, 0.0, "external"))
+    report = await check(Case(f"The tower is 350 metres tall{cited}.", SOURCES), court(fake, free=False))
+    assert (report.claims[0].status, fake.queries) == (status, asked)

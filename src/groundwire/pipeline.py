@@ -67,6 +67,8 @@ BLIND = "the verifier '%s' gives every claim the same probability with and witho
 MIN_BLIND = 3
 """Claims of one response that must agree before a verifier is said not to read: one or two may by chance."""
 
+_LOW = 0.5  # P(yes) below which a bare probability may contradict
+_REFERRING = (ClaimKind.INSTRUCTION, ClaimKind.HEDGE)
 _log = logging.getLogger("groundwire")
 
 Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
@@ -204,7 +206,10 @@ async def extract_claims(case: Case, context: CheckContext) -> list[Claim]:
         found = extract(case.response, target=target, known_sources=known)
     else:
         found = await extract_with_model(context.extractor, case.response, target=target, known_sources=known)
-    return steps_as_claims(found, asked=bool(case.question))
+    claims = steps_as_claims(found, asked=bool(case.question))
+    # "For details, see [manual.pdf]" asserts at least that there is such a source.
+    referring = {c.id for c in claims if c.kind in _REFERRING and case.sources and phantoms(c, case.sources)}
+    return [replace(c, kind=ClaimKind.ASSERTION) if c.id in referring else c for c in claims]
 
 
 def names_of(sources: Sequence[Source]) -> list[str]:
@@ -317,7 +322,7 @@ async def _score_cited_first(
         if scores[claim.id].with_evidence.p_yes < context.profile.floor(claim.confidence)
     ]
     views = {(claim.id, "with"): (claim, gathered[claim.id].with_text) for claim in astray}
-    wanted = [c for c in claims if context.bits or needs_p0(scores[c.id], context.profile)]
+    wanted = [c for c in claims if context.bits or needs_p0(scores[c.id], context.profile) or _is_bare(scores[c.id])]
     wanted = [claim for claim in wanted if not scores[claim.id].error]
     views |= {(claim.id, "without"): (claim, gathered[claim.id].without_text) for claim in wanted}
     more = await estimate(views, question, context)
@@ -329,6 +334,12 @@ async def _score_cited_first(
             without_evidence=more.get((claim.id, "without")),
         )
     return scores
+
+
+def _is_bare(scores: ClaimScores) -> bool:
+    """True for a low probability that does not tell "no" from "unsure": only p0 shows that the evidence lowers it."""
+    p1 = scores.with_evidence
+    return scores.cited is None and p1.p_no == 0.0 and 0.0 < p1.p_yes < _LOW
 
 
 def reads_evidence(scores: Sequence[ClaimScores]) -> bool:

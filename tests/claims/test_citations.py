@@ -145,3 +145,46 @@ def test_a_citation_by_name_of_a_source_that_does_not_exist_is_found(label: str)
 @pytest.mark.parametrize("text", ["Edit [settings.py] first.", "It is so [sic].", "Wait [until 2020]."])
 def test_other_words_in_brackets_are_no_citation(text: str) -> None:
     assert labels(text, "S0") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["It grew [May 2020].", "It grew [Q3 2023].", "It grew [FY2023].", "It grew [Summer 2020]."]
+)
+def test_a_month_a_season_and_a_quarter_are_no_citation(text: str) -> None:
+    assert labels(text, "S0") == []
+
+
+@pytest.mark.parametrize(
+    ("known", "text", "expected"),
+    [
+        ("chunk_1", "It is so [chunk_44].", ["chunk_44"]),
+        ("chunk_1", "It is so (chunk_44).", ["chunk_44"]),
+        ("chunk_1", "It is so [chunk_1, chunk_9].", ["chunk_1", "chunk_9"]),
+        ("kb/article-1", "It is so [kb/article-9].", ["kb/article-9"]),
+        ("guide.pdf#1", "It is so [guide.pdf#7].", ["guide.pdf#7"]),
+        ("S0", "It is so [COVID-19].", []),
+    ],
+)
+def test_an_id_that_differs_from_those_of_the_sources_only_in_its_number_is_a_citation(
+    known: str, text: str, expected: list[str]
+) -> None:
+    assert labels(text, known) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is so (Baker et al., 2020).", ["Baker et al., 2020"]),
+        ("It is so [Baker et al., 2020; Moe2019].", ["Baker et al., 2020", "Moe2019"]),
+        ("See [settings.py] for the default.", ["settings.py"]),
+        ("See also [manual.pdf] and [Moe2011].", ["manual.pdf", "Moe2011"]),
+        ("The Games came to France (Paris, 2024).", []),
+    ],
+)
+def test_authors_and_referrals_cite_in_the_forms_that_papers_use(text: str, expected: list[str]) -> None:
+    assert labels(text, "S0") == expected
+
+
+def test_a_sentence_that_only_refers_to_sources_keeps_their_names() -> None:
+    (found,) = extract("See also [manual.pdf] and [Moe2011].", known_sources=("S0",))
+    assert found.text == "See also manual.pdf and Moe2011."

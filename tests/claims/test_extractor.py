@@ -313,6 +313,8 @@ def test_nothing_else_changes() -> None:
         ("Never mix bleach and ammonia.", True),
         ("Please call 0800 123 456.", True),
         ("Therefore the tallest person is Helga.", True),
+        ("Therefore the owner of the kiosk is Helga.", True),
+        ("Furthermore the roof of the barn leaked.", True),
         ("I'll show you an example.", False),
         ("Consider using a cache.", False),
         ("You could try restarting it.", False),

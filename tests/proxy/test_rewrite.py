@@ -47,6 +47,11 @@ def test_a_remark_stands_behind_its_sentence_and_is_a_sentence() -> None:
         (0.97, "the source says “The tower is blue.”", "known information: the source says “The tower is blue.”]"),
         (0.0, "not in the sources: “red”", "no supporting evidence: the sources do not say “red”.]"),
         (0.0, "supported except for “red”", "no supporting evidence: the sources do not say “red”.]"),
+        (
+            0.0,
+            "cites S4, which is not among the sources",
+            "no supporting evidence: it cites S4, which is not among the sources.]",
+        ),
     ],
 )
 def test_a_remark_has_one_colon_and_one_full_stop_and_does_not_contradict_itself(

@@ -15,8 +15,21 @@ from rich.console import Console
 from groundwire.reports.html import to_html
 from groundwire.reports.json import failed_object, report_object, to_json
 from groundwire.reports.plaintext import bracketed, split_at_spans
-from groundwire.reports.terminal import progress_bar, show_report
-from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span, Status
+from groundwire.reports.terminal import progress_bar, show_repair, show_report
+from groundwire.types import (
+    Action,
+    ActionKind,
+    Case,
+    Claim,
+    ClaimKind,
+    Estimate,
+    EvidenceRef,
+    HallucinationReport,
+    Repair,
+    Source,
+    Span,
+    Status,
+)
 from groundwire.verdicts.judge import ClaimScores, Profile, judge, unchecked
 from groundwire.verdicts.summary import summarise
 
@@ -288,4 +301,14 @@ def test_a_report_is_a_table_with_one_row_per_claim(report: HallucinationReport)
     frame = report.to_pandas()
     assert frame[["response", "id", "status", "flagged", "sources"]].to_numpy().tolist() == [
         ["r1", "c1", "CONTRADICTED", True, "S0"]
+    ]
+
+
+def test_an_answer_that_is_wrong_throughout_says_why_it_is_not_repaired() -> None:
+    out = io.StringIO()
+    again = Action(ActionKind.REGENERATE, guidance="Please regenerate your response, addressing these issues:")
+    show_repair(Repair("It is red.", "It is red.", (), (again,)), "", Console(file=out, width=140))
+    assert out.getvalue().split("\n")[1:3] == [
+        "The answer was not repaired: too much of it is wrong. To get a better one, send:",
+        "Please regenerate your response, addressing these issues:",
     ]

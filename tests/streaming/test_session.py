@@ -89,6 +89,8 @@ def test_a_premise_must_be_said_somewhere() -> None:
         "The tower stands in Tallinn. The tower is 310 metres tall.",
         "The tower is tall. The tower did not collapse.",
         "The tower never collapsed.",
+        "The tower was completed in 1889. It stands in Tallinn and is 310 metres tall.",
+        "The tower was completed in 1889. It has never collapsed.",
     ],
 )
 def test_a_question_with_a_false_premise_is_caught_before_generation(known: str) -> None:
@@ -112,6 +114,8 @@ def test_a_false_premise_is_caught_by_the_knowledge_base() -> None:
     [
         "The tower collapsed in 1987, since it was not maintained.",
         "The tower stood for a century. The tower collapsed in 1987.",
+        "The tower was completed in 1889. It collapsed in 1987.",
+        "The tower was completed in 1889. It stood for a century. It collapsed in 1987.",
     ],
 )
 def test_a_true_premise_is_no_gap(known: str) -> None:

@@ -10,7 +10,7 @@ from groundwire.llm import is_chosen, open_generator
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.traces.audit import audit_reasoning, audit_trace
 from groundwire.types import Derived, Estimate, GapType, Query, TraceAudit
-from groundwire.verifiers.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier, verbatim
 
 ASKED = "How many r's are in strawberry?"
 COUNTED = [
@@ -496,3 +496,45 @@ async def test_without_a_question_the_last_step_with_the_answers_number_states_i
     steps = ["Given: 12 boxes with 6 eggs each.", "So there are 72 eggs.", "If 5 are broken, 67 are left."]
     found = await audit_trace(engine, steps, answer="67")
     assert (found.post_hoc.outcome, found.post_hoc.reason) == (Derived.YES, "step3 says so")
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        (["A ticket costs 14 euros.", "6 * 14 = 94.", "So six tickets cost 94 euros."], "rests on a wrong calculation"),
+        (["The load weighs 3.5 kg.", "3.5 kg is 350 g.", "The load is 350 g."], "rests on a wrong calculation"),
+        (["It costs 250 dollars.", "8 % of 250 is 25.", "So the total is 275 dollars."], "no calculation"),
+    ],
+)
+async def test_a_step_after_a_wrong_calculation_is_flagged_for_using_its_result(
+    engine: Groundwire, steps: list[str], reason: str
+) -> None:
+    found = await audit_trace(engine, steps, "How much is it?")
+    assert [step.verdict.is_flagged for step in found.steps] == [False, True, True]
+    assert reason in found.steps[2].verdict.reason
+
+
+async def test_the_right_result_after_a_wrong_calculation_is_not_flagged(engine: Groundwire) -> None:
+    steps = ["A ticket costs 14 euros.", "6 * 14 = 94.", "So six tickets cost 84 euros."]
+    found = await audit_trace(engine, steps, "How much is it?")
+    assert [step.verdict.is_flagged for step in found.steps] == [False, True, False]
+
+
+async def test_a_conclusion_that_repeats_a_computed_date_is_not_flagged() -> None:
+    denies = faked(FakeVerifier(lambda query: (0.1, 0.8) if "due by" in query.claim else verbatim(query)))
+    steps = [
+        "The invoice is dated 20 March 2024.",
+        "30 days after 20 March 2024 is 19 April 2024.",
+        "Therefore the invoice is due by 19 April 2024.",
+    ]
+    source = "The invoice is dated 20 March 2024. Payment is due within 30 days."
+    found = await audit_trace(denies, steps, "When is it due?", source)
+    assert [step.verdict.is_flagged for step in found.steps] == [False] * 3
+    steps[2] = "Therefore the invoice is due by 20 March 2024."
+    found = await audit_trace(denies, steps, "When is it due?", source)
+    assert found.steps[2].verdict.is_flagged
+
+
+async def test_a_right_calculation_without_a_context_says_that_it_is_right(engine: Groundwire) -> None:
+    found = await audit_trace(engine, ["A loaf costs 3.20 euros.", "Seven loaves cost 7 * 3.20 = 22.40 euros."])
+    assert found.steps[1].verdict.reason.startswith("the calculation is right: 7 * 3.20 = 22.4, but nothing was given")

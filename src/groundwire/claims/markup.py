@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import reads_as_prose
+from groundwire.text.dates import dates
 from groundwire.text.lexicon import expressions
 from groundwire.types import Span
 
@@ -17,8 +18,9 @@ from groundwire.types import Span
 #
 # `[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`,
 # `Paris²`; with known sources also their very ids, and before a line `S0:` or `S0 -` if there is a source S0;
-# any file name and any author with a year: `[report.md]`, `[Smith2020]`.
-# A year, `(2)`, `a[1]`, `m²` and an interval are not citations.
+# any file name and any author with a year: `[report.md]`, `[Smith2020]`, `(Smith et al., 2020)`; and what differs
+# from an id of the sources only in its numbers: `[chunk_44]` where there is a source `chunk_1`.
+# A year, a month, `(2)`, `a[1]`, `m²` and an interval are not citations.
 #
 # `resolve` maps a label to the source of exactly that id; else to the same id in another case; else, for a bare
 # number n, to the n-th source, which is `Sn` if ids begin with S1 and `S(n-1)` if they begin with S0, unless
@@ -38,11 +40,13 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻⋅·", "0123456789,-,,
 _PREFIX, _FILE, _BARE_NOUN, _SAYS = expressions("claims", "prefix file bare_noun says")
 _SEPARATOR = re.compile(r"\s*(?:[,;&،、]|\band\b|\]\s*\[)\s*")
 _LABEL = re.compile(r"\^?(?:[A-Za-z]{1,3}[-_ ]?)?\d{1,3}|\^[^\s\]]{1,40}")
-_AUTHOR = re.compile(  # [Smith2020], [Smith et al., 2020]
+_AUTHOR = re.compile(  # [Smith2020], [Smith et al., 2020], but not [Q3 2023]
+    r"(?!(?:Q[1-4]|H[12]|FY|Spring|Summer|Autumn|Fall|Winter)[ ,]{0,2}\d)"
     r"[A-Z][\w'’-]{1,30}(?: et al\.?| (?:and|&) [A-Z][\w'’-]{1,30})?,? ?(?:1[89]|20)\d\d[a-z]?"
 )
 _NAMED = re.compile(r"\.[A-Za-z]|\d{4}")
-_CLAUSE_END = re.compile(r"\s*(?:[.,;:!?)\[]|\Z)|[ \t]*\n")
+_REFERS = re.compile(r"\b(?:see|refer to|according to)\s*\Z", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"\s*(?:(?:and|&)\s*\[|[.,;:!?)\[]|\Z)|[ \t]*\n")
 _SOURCE_LABEL = re.compile(r"S\d{1,3}")
 _RANGE = re.compile(r"\^?([A-Za-z]{0,3})(\d{1,3})\s*[-–—]\s*([A-Za-z]{0,3})(\d{1,3})")
 _MAX_RANGE = 50
@@ -62,10 +66,16 @@ class SourceNames(dict[str, None]):
         super().__init__(dict.fromkeys(names))
         self.has_files = any(_FILE.fullmatch(name) for name in self)
         self.folded = {name.casefold(): name for name in self}
+        self.shapes = {_shape(name) for name in self.folded if re.search(r"\d", name) and re.search(r"[^\W\d]", name)}
 
     @classmethod
     def of(cls, names: Collection[str]) -> SourceNames:
         return names if isinstance(names, SourceNames) else cls(names)
+
+
+def _shape(name: str) -> str:
+    """A name whatever its numbers: the same for `chunk_1` and `chunk_44`."""
+    return re.sub(r"\d+", "0", name.casefold())
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +159,9 @@ def _read(match: re.Match[str], names: SourceNames) -> tuple[str, ...]:
     prefix = _PREFIX.match(inside)
     labels = (_labels(inside[prefix.end() :], names) if prefix else ()) or _labels(inside, names)
     foreign = any(_NAMED.search(x) and x.casefold() not in names.folded for x in labels)
-    if foreign and not names.has_files and not _CLAUSE_END.match(match.string, match.end()):
-        return ()  # "Edit [other.pdf] first." names a file; "It is so [other.pdf]." cites one
+    cites = _CLAUSE_END.match(match.string, match.end()) or _REFERS.search(before)
+    if foreign and not names.has_files and not cites:
+        return ()  # "Edit [other.pdf] first." names a file; "It is so [other.pdf]." and "See [other.pdf]" cite one
     interval = len(labels) == 2 and labels[0].isdigit() and _INTERVAL.search(before)
     return (
         () if interval and not all(label in names.folded or f"s{label}" in names.folded for label in labels) else labels
@@ -162,8 +173,9 @@ def _labels(inside: str, names: SourceNames) -> tuple[str, ...]:
     if inside.casefold() in names.folded:
         return (inside,)
     found: list[str] = []
-    if _is_name(inside.strip(), names):
-        return (inside.strip(),)
+    listed = [part.strip() for part in inside.split(";")]  # a name may contain a comma
+    if all(_is_name(part, names) for part in listed):
+        return tuple(dict.fromkeys(listed))
     for part in _SEPARATOR.split(inside.strip()):
         if part.casefold() in names.folded or _LABEL.fullmatch(part) or _is_name(part, names):
             found.append(part)
@@ -177,7 +189,10 @@ def _labels(inside: str, names: SourceNames) -> tuple[str, ...]:
 
 def _is_name(part: str, names: SourceNames) -> bool:
     """Where there are sources, a file name or an author with a year is a citation, possibly a phantom."""
-    return bool(names) and bool(_FILE.fullmatch(part) or _AUTHOR.fullmatch(part))
+    if not names:
+        return False
+    author = _AUTHOR.fullmatch(part) and not any(d.month and d.start == 0 for d in dates(part))  # not "[May 2020]"
+    return bool(author or _FILE.fullmatch(part) or _shape(part) in names.shapes)
 
 
 def _spread(part: str) -> list[str]:
@@ -199,15 +214,19 @@ def _lens(inside: str, names: SourceNames) -> tuple[str, ...]:
 
 
 def _round(inside: str, before: str, names: SourceNames) -> tuple[str, ...]:
-    """Round brackets are a citation only with `S1`, a known id or "source …"."""
+    """Round brackets are a citation only with `S1`, an id like the known ones, "source …" or "… et al."."""
     if before[-1:].isalnum() or before[-1:] == "_":
         return ()  # a call: f(S1)
     prefix = _PREFIX.match(inside)
     if prefix:
         return _labels(inside[prefix.end() :], names)
     labels = _labels(inside, names)
-    named = (_SOURCE_LABEL.fullmatch(x) or (x.casefold() in names.folded and not x.isdigit()) for x in labels)
+    named = (_SOURCE_LABEL.fullmatch(x) or _shape(x) in names.shapes or _is_cited_alone(x, names) for x in labels)
     return labels if all(named) else ()
+
+
+def _is_cited_alone(label: str, names: SourceNames) -> bool:
+    return (label.casefold() in names.folded and not label.isdigit()) or " et al" in label
 
 
 def _is_index(match: re.Match[str], before: str) -> bool:

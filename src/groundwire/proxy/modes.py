@@ -118,6 +118,7 @@ def _remark(flag: Flag) -> str:
     """A sentence that the reader of the answer understands."""
     kind, reason = flag.type.description, shorten(flag.evidence, _MAX_LINE).rstrip(".")
     reason = reason.replace("evidence says", "the sources say", 1)
+    reason = re.sub(r"^cites ", "it cites ", reason)
     # Behind "This claim has no supporting evidence:" these two would read as a list and as a contradiction.
     reason = re.sub(r"^(?:not in the sources:|supported except for) (?=“)", "the sources do not say ", reason)
     if not reason:

@@ -19,6 +19,7 @@ from groundwire.reports.plaintext import MarkedPiece, format_number, percent, re
 from groundwire.text.controls import sanitize
 from groundwire.types import (
     NOTHING_TO_CHECK,
+    ActionKind,
     ActionVerdict,
     ClaimVerification,
     Derived,
@@ -253,6 +254,9 @@ def _show_flags(flags: Sequence[Flag], console: Console) -> None:
 def show_repair(repair: Repair, diff: str, console: Console) -> None:
     """Print the repaired answer and what changed, or why it was not repaired."""
     guidance = plaintext.repair_guidance(repair)
+    if any(action.kind is ActionKind.REGENERATE for action in repair.actions):
+        why = "\nThe answer was not repaired: too much of it is wrong. To get a better one, send:"
+        console.print(Text(why, style="bold"))
     for text in guidance:
         console.print(Text(sanitize(text), style="yellow"))
     if repair.edits:

@@ -296,9 +296,9 @@ class KnowledgeSources:
         """Where the premise of a question is denied, if nothing affirms it."""
         wanted = content_words(premise)
         statements = [
-            (content_words(unit.text), unit.text, f"{unit.source}[{unit.start}:{unit.end}]")
+            (content_words(text), text, place)
             for index in (self.sources, self.memory)
-            for unit in (index.units[number] for number in index.coverage(premise, NEAR)[1])
+            for text, place in _about(premise, index)
         ]
         kb = self._context.kb
         for entity in _entities(kb, premise) if kb else ():
@@ -338,6 +338,17 @@ class KnowledgeSources:
                 if coverage >= ENOUGH.get(need.kind, 0.0):
                     return _met(need, "kb", f"{entity.name}: {what}", coverage)
         return None
+
+
+def _about(premise: str, index: Index) -> Iterator[tuple[str, str]]:
+    """What passages say about a premise and where; "It stands in Paris" is about what the sentence before names."""
+    for number in index.coverage(premise, NEAR)[1]:
+        unit, *following = index.units[number : number + NEAR]
+        yield unit.text, f"{unit.source}[{unit.start}:{unit.end}]"
+        for after in following:
+            if after.source != unit.source or not _PRONOUN.match(after.text):
+                break
+            yield f"{unit.text} {after.text}", f"{after.source}[{after.start}:{after.end}]"
 
 
 def _stance(premise: frozenset[str], said: frozenset[str], text: str) -> bool | None:

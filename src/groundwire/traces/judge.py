@@ -201,17 +201,42 @@ async def judge_steps(trace: LinkedTrace, context: CheckContext) -> list[StepJud
         verdicts = await _verify(wanted, trace.sources, trace.question, context)
     else:
         asked = [_claim(step, context) for step, _ in wanted]
-        verdicts = [unmeasured(claim, Status.NOT_IN_CONTEXT, None, NOTHING_GIVEN, "none") for claim in asked]
+        verdicts = [unmeasured(claim, Status.NOT_IN_CONTEXT, None, _assumed(claim.text), "none") for claim in asked]
     for n, verdict in zip(rest, verdicts, strict=True):
         given = is_given(trace.steps[n].text) and verdict.status not in (Status.CONTRADICTED, Status.UNCHECKED)
         claim = _claim(trace.steps[n], context)
         found[n] = StepJudgement(_by_rule(claim, Status.ENTAILED, None, "stated as given") if given else verdict)
     await _by_premises(trace, found, context)
-    for n in range(1, len(trace.steps)):
-        if found[n].verdict.method not in (RULE, "citation check") and _CONCLUSION.match(trace.steps[n].text):
-            claim = _claim(trace.steps[n], context)
-            found[n] = _by_numbers(claim, plain[: n + 1], texts, found[n], trace.question)
+    wrong: dict[str, str] = {}  # steps whose calculation is wrong, without and with its result
+    for n, step in enumerate(trace.steps):
+        claim = _claim(step, context)
+        if found[n].verdict.method not in (RULE, "citation check"):
+            found[n] = _by_wrong_results(claim, plain[: n + 1], texts, found[n], wrong)
+        if found[n].verdict.method not in (RULE, "citation check") and n and _CONCLUSION.match(step.text):
+            earlier = [wrong.get(one, one) for one in plain[:n]]
+            found[n] = _by_numbers(claim, [*earlier, plain[n]], texts, found[n], trace.question)
+        if found[n].verdict.method == RULE and found[n].verdict.status is Status.CONTRADICTED:
+            wrong[plain[n]] = _without_result(plain[n])
     return [found[n] for n in range(len(trace.steps))]
+
+
+def _without_result(text: str) -> str:
+    """A calculation up to its result, the last number: "6 × 14 =" for "6 × 14 = 94"."""
+    found = numbers(text)
+    return text[: found[-1].start] if found else text
+
+
+def _by_wrong_results(
+    claim: Claim, steps: Sequence[str], given: Sequence[str], judged: StepJudgement, wrong: Mapping[str, str]
+) -> StepJudgement:
+    """Flag a step that uses a number which only a wrong calculation yields: "So it is 94", after "6 × 14 = 94"."""
+    *earlier, text = steps
+    known = {value for one in (*given, *(wrong.get(one, one) for one in earlier)) for value in numbers_in(one)}
+    for one in earlier:
+        if one in wrong and numbers_in(text) & numbers_in(one) - known:
+            reason = f"rests on a wrong calculation: {one}"
+            return replace(judged, verdict=_by_rule(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason))
+    return judged
 
 
 def _without_model(
@@ -253,8 +278,7 @@ def _by_numbers(
     known = {value for one in texts for value in numbers_in(one)}
     own = numbers_in(text)
     fresh = sorted(own - known, reverse=True)
-    calculated = (derive(one, question) for one in earlier) if own and not fresh and judged.verdict.is_flagged else ()
-    if own and not fresh and own <= {one.result for one in calculated if one and one.holds}:
+    if judged.verdict.is_flagged and not fresh and _only_repeats_results(text, earlier, given, question):
         return replace(judged, verdict=_by_rule(claim, Status.UNVERIFIABLE, None, NOT_STATED))
     if not fresh or len(known) < 2 or any(number.unit == "clock" for number in numbers(text)) or dates(text):
         return judged
@@ -266,6 +290,22 @@ def _by_numbers(
         return judged
     reason = f"no calculation on the numbers given so far yields {fresh[0]:.10g}"
     return replace(judged, verdict=_by_rule(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason))
+
+
+def _only_repeats_results(text: str, earlier: Sequence[str], given: Sequence[str], question: str) -> bool:
+    """True if the numbers, or the date, of a conclusion are results of earlier calculations that are right."""
+    own, days = numbers_in(text), [(d.month, d.day) for d in dates(text)]
+    if days:
+        right = (one for one, found in zip(earlier, computed(given, earlier), strict=True) if found and found.holds)
+        return set(days) <= {(d.month, d.day) for one in right for d in dates(one)[-1:]}
+    calculated = [derive(one, question) for one in earlier]
+    return bool(own) and own <= {one.result for one in calculated if one and one.holds}
+
+
+def _assumed(text: str) -> str:
+    """Why a step without a context is an assumption; its calculation is computed all the same."""
+    found = derive(text)
+    return f"the calculation is right: {found.reason}, but {NOTHING_GIVEN}" if found else NOTHING_GIVEN
 
 
 def _by_rule(claim: Claim, status: Status, kind: GapType | None, reason: str) -> ClaimVerification:
@@ -362,7 +402,7 @@ async def _with_premises(
     if trace.sources:
         verdict = _unflag_conclusion(verdict, trace, supported, context)
     elif verdict.status is Status.NOT_IN_CONTEXT:  # without a context it is an assumption
-        verdict = replace(verdict, is_flagged=False, gap_type=None, spans=(), reason=NOTHING_GIVEN)
+        verdict = replace(verdict, is_flagged=False, gap_type=None, spans=(), reason=_assumed(step.text))
     return StepJudgement(_with_failed_premises(verdict, failed), names)
 
 
