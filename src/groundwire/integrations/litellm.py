@@ -1,7 +1,7 @@
 """LiteLLM adapter: a guardrail that runs inside LiteLLM's proxy.
 
 In its configuration: `guardrail: groundwire.integrations.litellm.GroundwireGuardrail`, `mode: post_call`. The
-service offers the same without installing anything beside LiteLLM (`server/routes/litellm.py`).
+service offers the same without installing anything beside LiteLLM (`server/routes/outputs.py`).
 """
 
 from __future__ import annotations
