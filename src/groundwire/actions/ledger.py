@@ -70,7 +70,7 @@ class Ledger:
 
     @cached_property
     def counts(self) -> frozenset[float]:
-        """Numbers that nobody wrote, but anybody can count or compute."""
+        """Numbers that are not written in a result but can be counted in it or computed from it."""
         found: set[float] = {float(len(self.calls))}
         names = Counter(call.record.name for call in self.calls)
         fine = Counter(call.record.name for call in self.calls if not call.failed)

@@ -53,7 +53,7 @@ _AGAIN = "check it again: it could not be checked"
 
 # Traces in the database.
 
-MAX_NODE_NAME = 200
+MAX_NODE_NAME = 200  # characters, the width of the column in the store
 
 
 class TraceStore:

@@ -19,7 +19,7 @@ REPORT_TYPE = "groundwire.report"
 
 
 def response_id(event: Json) -> str:
-    """The id that an answer or one of its events carries, in any of the APIs; "" if it has none."""
+    """The id of an answer, from it or one of its events, in any of the APIs; "" if it has none."""
     places = (event, event.get("response"), event.get("message"))
     ids = (place.get("id") for place in places if isinstance(place, dict))
     return next((found for found in ids if isinstance(found, str) and found), "")

@@ -26,9 +26,9 @@ EVERYONE = "*"
 
 
 _WORDS = word_table("logic")
-_MOST_WORDS = 5
-_MOST_PARTS = 4
-_SHORT = 4
+_MOST_WORDS = 5  # words of a subject; a longer one is most likely parsed wrongly
+_MOST_PARTS = 4  # clauses of a sentence, or places of its verb, that are tried
+_SHORT = 4  # words of "is a kind thing", or letters of a verb, from which there is something to cut off
 PEOPLE = word_set("person people persons individual individuals one ones thing things")
 _WHOEVER = word_set("someone somebody anyone anybody something anything")
 _ALL = word_set("everyone everybody everything")
@@ -86,7 +86,7 @@ class Said:
 
 
 def said(text: str, meant: str = "") -> Said | None:
-    """What clauses with "and" or "or" between them say, with *he* for whoever is `meant`.
+    """What clauses with "and" or "or" between them say, with *he* for the person that `meant` names.
 
     >>> said("Ana is tall and not old")
     Said(parts=(Literal(subject='ana', predicate='is tall', holds=True), \
