@@ -144,9 +144,9 @@ def test_a_repaired_stream_has_no_empty_text_blocks(claude: anthropic.Anthropic,
     ]  # fmt: skip
     upstream.script(stream_of(THOUGHTS, *blocks))
     with claude.messages.stream(**ASK, extra_headers=mode("fix")) as stream:
-        found = stream.get_final_message()
-    assert [part.type for part in found.content] == ["thinking", "text", "tool_use"]
-    text, call = found.content[1:]
+        parts: list[Any] = list(stream.get_final_message().content)
+    assert [part.type for part in parts] == ["thinking", "text", "tool_use"]
+    _, text, call = parts
     assert text.text == FIXED
     assert [citation.cited_text for citation in text.citations] == ["one", "two"]
     assert call.input == {"command": "ls"}
