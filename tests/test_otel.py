@@ -110,6 +110,25 @@ def test_a_row_of_a_batch_names_the_span_that_it_evaluates(exporter: InMemoryLog
     assert not trace.get_current_span().get_span_context().is_valid
 
 
+@pytest.mark.parametrize(
+    ("raw", "span"),
+    [
+        (json.dumps({"id": "a", "response": ANSWER, "traceparent": TRACEPARENT}).encode(), "b7ad6b7169203331"),
+        (b'{"id": "a", "traceparent": 1}', "0"),
+        (b"{", "0"),
+    ],
+)
+def test_a_row_that_could_not_be_checked_is_an_event_too(
+    raw: bytes, span: str, exporter: InMemoryLogRecordExporter
+) -> None:
+    asyncio.run(judge_row(Groundwire(backend="fake"), BatchRow(1, raw)))
+    (record,) = events(exporter)
+    assert (record.attributes[NAME], record.attributes["error.type"]) == ("groundedness", "unchecked")
+    assert record.attributes["gen_ai.response.id"] == ("a" if b"id" in raw else "row-1")
+    assert not {VALUE, LABEL} & set(record.attributes)
+    assert f"{record.span_id or 0:x}" == span
+
+
 def test_the_service_answers_in_the_trace_of_its_caller(
     exporter: InMemoryLogRecordExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

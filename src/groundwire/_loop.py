@@ -18,14 +18,14 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 _cancel_flags: dict[asyncio.Task[Any], threading.Event] = {}
-"""Set once nobody waits for the task of a submitted coroutine. Tasks that it starts have none: they may serve
+"""Set once no caller waits for the task of a submitted coroutine. Tasks that it starts have none: they may serve
 other callers too, as a batch does, or outlive it."""
 _thread_flag: ContextVar[threading.Event | None] = ContextVar("groundwire_thread_flag", default=None)
 """The same for a function that `run_in_thread` runs."""
 
 
 def check_cancelled() -> None:
-    """Raise `CancelledError` if nobody waits for the result of this computation any more.
+    """Raise `CancelledError` if no caller waits for the result of this computation any more.
 
     A computation that does not await blocks its event loop, which then cannot cancel it; so it asks.
     """

@@ -45,7 +45,7 @@ def observed_bits(p1: float, p0: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """required − observed = gap. A positive gap means the evidence does not carry the claim.
+    """required − observed = gap. A positive gap means the evidence does not support the claim enough.
 
     `gap_low`/`gap_high` bound the gap where the probabilities are intervals.
     """

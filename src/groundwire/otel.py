@@ -8,7 +8,7 @@ OpenTelemetry's logs, without which no event could be received.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,13 +36,23 @@ def emit_evaluations(report: HallucinationReport, *, include_text: bool) -> None
 
     Text of claims and sources is part of the explanations only if `include_text` is set.
     """
-    if not _is_loaded():
-        return
+    if _is_loaded():
+        claims = (_claim(claim, include_text) for claim in report.claims)
+        _emit((_answer(report, include_text), *claims), report.response_id)
+
+
+def emit_failure(response_id: str, why: str, *, include_text: bool) -> None:
+    """Emit the event of an answer that no check could begin for, as a child of the current span."""
+    if _is_loaded():
+        _emit([{NAME: ANSWER_EVALUATION, **_failure(why, include_text)}], response_id)
+
+
+def _emit(events: Iterable[Attributes], response_id: str) -> None:
     from opentelemetry._logs import LogRecord, SeverityNumber, get_logger
 
     logger = get_logger("groundwire", __version__)
-    common = {RESPONSE_ID: report.response_id} if report.response_id else {}
-    for found in (_answer(report, include_text), *(_claim(claim, include_text) for claim in report.claims)):
+    common = {RESPONSE_ID: response_id} if response_id else {}
+    for found in events:
         attributes = found | common
         failed = ERROR_TYPE in attributes
         logger.emit(

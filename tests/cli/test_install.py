@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import tomllib
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from groundwire.cli.install import EDITS, Assistant
 from groundwire.cli.main import app
+from groundwire.errors import InputError
 
 THEIRS = {
     ".mcp.json": '{"mcpServers": {"git": {"command": "git-mcp"}}}',
@@ -91,3 +93,60 @@ def test_a_file_that_is_not_json_is_named(tmp_path: Path) -> None:
     assert found.exit_code != 0
     assert ".mcp.json is not JSON" in str(found.exception)
     assert list(contents(tmp_path)) == [".mcp.json"]
+
+
+def test_line_ends_and_permissions_are_kept(tmp_path: Path) -> None:
+    notes, servers = tmp_path / "CLAUDE.md", tmp_path / ".mcp.json"
+    notes.write_bytes(b"# House rules\r\n\r\nUse tabs.\r\n")
+    servers.write_text('{"mcpServers": {"git": {"env": {"TOKEN": "secret"}}}}', encoding="utf-8")
+    servers.chmod(0o600)
+    invoke("install", "claude-code", "--folder", str(tmp_path))
+    assert stat.S_IMODE(servers.stat().st_mode) == 0o600
+    invoke("uninstall", "claude-code", "--folder", str(tmp_path))
+    assert notes.read_bytes() == b"# House rules\r\n\r\nUse tabs.\r\n"
+    assert stat.S_IMODE(servers.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("assistant", list(Assistant))
+def test_uninstall_leaves_files_alone_that_hold_nothing_of_ours(tmp_path: Path, assistant: str) -> None:
+    fill(tmp_path)
+    (tmp_path / "GEMINI.md").touch()
+    before = contents(tmp_path)
+    found = invoke("uninstall", assistant, "--folder", str(tmp_path))
+    assert (found.exit_code, found.stdout) == (0, "nothing to change\n")
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("assistant", list(Assistant))
+def test_uninstall_without_a_record_leaves_no_empty_files(tmp_path: Path, assistant: str) -> None:
+    """`.groundwire` is often not committed, so another clone of the project does not have it."""
+    invoke("install", assistant, "--folder", str(tmp_path))
+    (tmp_path / ".groundwire" / f"{assistant}.json").unlink()
+    (tmp_path / ".groundwire").rmdir()
+    invoke("uninstall", assistant, "--folder", str(tmp_path))
+    assert contents(tmp_path) == {}
+
+
+def test_a_version_that_other_hooks_need_is_kept(tmp_path: Path) -> None:
+    hooks = tmp_path / ".cursor/hooks.json"
+    hooks.parent.mkdir()
+    theirs = {"version": 1, "hooks": {"stop": [{"command": "say done"}]}}
+    hooks.write_text(json.dumps(theirs), encoding="utf-8")
+    invoke("install", "cursor", "--folder", str(tmp_path))
+    hooks.write_text(json.dumps(json.loads(hooks.read_text())), encoding="utf-8")  # changed since
+    invoke("uninstall", "cursor", "--folder", str(tmp_path))
+    assert json.loads(hooks.read_text()) == theirs
+
+
+def test_the_shown_changes_mark_a_missing_newline_at_the_end(tmp_path: Path) -> None:
+    fill(tmp_path)
+    shown = invoke("install", "claude-code", "--folder", str(tmp_path), "--dry-run").stdout.splitlines()
+    at = shown.index("-Use tabs.")
+    assert shown[at + 1 : at + 3] == ["\\ No newline at end of file", "+Use tabs."]
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "GEMINI.md").write_bytes(b"caf\xe9")
+    found = CliRunner().invoke(app, ["install", "gemini", "--folder", str(tmp_path)])
+    assert isinstance(found.exception, InputError)
+    assert "GEMINI.md is not UTF-8 (byte 3)" in str(found.exception)

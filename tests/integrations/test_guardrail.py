@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.integrations.guardrail import AnswerGuard, CallEvidence, GuardDecision, GuardSettings
@@ -84,6 +85,17 @@ def test_a_stream_sends_only_what_is_verified(complete: bool | None, verifier: F
     unfinished, _ = asyncio.run(stream(f"{GOOD} The tower is 999 metres tall"))
     assert "999 metres tall" not in unfinished.split("[groundwire")[0]
     assert verifier.queries < 400, "claims that were judged are asked for again"
+
+
+def test_a_sentence_that_is_being_written_does_not_clear_a_finished_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The risk of an answer falls with the number of its claims: here below the threshold with the third."""
+    doubtful = FakeVerifier({"999": (0.2, 0.6), "330": (0.99, 0.0), "Paris": (0.99, 0.0)})
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: doubtful)
+    engine = Groundwire(Config.load(overrides={"risk_threshold": 0.55}), backend="fake")
+    guard = AnswerGuard(engine, EVIDENCE, GuardSettings("block"))
+    answer = f"{GOOD} {WRONG} It stands in Paris and"
+    for complete in (False, None):
+        assert "contradicts the sources" in asyncio.run(guard.decide(answer, complete=complete)).blocked
 
 
 def test_an_answer_that_could_not_be_checked_passes_or_not_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:

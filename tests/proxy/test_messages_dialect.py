@@ -31,6 +31,10 @@ CALLED = [
     },
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "1 failed, 3 passed"}]},
 ]
+CITATION = {
+    "type": "char_location", "document_index": 0, "document_title": "d", "file_id": None,
+    "start_char_index": 0, "end_char_index": 3,
+}  # fmt: skip
 TOOLS = [{"name": "bash", "input_schema": {"type": "object"}}]
 
 
@@ -126,6 +130,26 @@ def test_a_contradicted_stream_in_each_mode(
     kinds = [e.type for e in events]
     assert kinds[0] == "message_start"
     assert kinds[-2:] == ["message_stop", "groundwire.report"]
+
+
+def test_a_repaired_stream_has_no_empty_text_blocks(claude: anthropic.Anthropic, upstream: ScriptedUpstream) -> None:
+    """The citations of all blocks are those of the first, and the indices are the places of the blocks."""
+    first, rest = BAD.split(". ", 1)
+    cited = [{"type": "citations_delta", "citation": CITATION | {"cited_text": text}} for text in ("one", "two")]
+    blocks = [
+        block(1, {"type": "text", "text": "", "citations": []}, [{"type": "text_delta", "text": first}, cited[0]]),
+        block(2, {"type": "text", "text": "", "citations": []}, [{"type": "text_delta", "text": f". {rest}"}, cited[1]]),
+        block(3, {"type": "tool_use", "id": "t1", "name": "bash", "input": {}},
+              [{"type": "input_json_delta", "partial_json": '{"command": "ls"}'}]),
+    ]  # fmt: skip
+    upstream.script(stream_of(THOUGHTS, *blocks))
+    with claude.messages.stream(**ASK, extra_headers=mode("fix")) as stream:
+        parts: list[Any] = list(stream.get_final_message().content)
+    assert [part.type for part in parts] == ["thinking", "text", "tool_use"]
+    _, text, call = parts
+    assert text.text == FIXED
+    assert [citation.cited_text for citation in text.citations] == ["one", "two"]
+    assert call.input == {"command": "ls"}
 
 
 def test_the_report_event_ends_the_stream(proxy: Served, upstream: ScriptedUpstream) -> None:

@@ -140,7 +140,7 @@ class _Judge:
         return _OK if reported or written else _unperformed("no call does this")
 
     def _is_reported(self, statement: ActionStatement) -> bool:
-        """True if a result speaks of such an action: the agent reports what it read.
+        """True if a result mentions such an action: the agent reports what it read.
 
         "has been sent" is more often said of the agent's own work, so the result must be about the same.
         """

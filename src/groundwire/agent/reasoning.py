@@ -111,7 +111,7 @@ class EpistemicReport:
 
 # Traces in the database.
 
-MAX_NODE_NAME = 200
+MAX_NODE_NAME = 200  # characters, the width of the column in the store
 
 
 class TraceStore:

@@ -34,13 +34,13 @@ from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.local.network import Network
 from groundwire.verifiers.logprob import LogprobOrSampling
 
-ROUNDS = 50
-WORDS = 200
-MEGABYTE_WORDS = 170_000
-CLAIMS = 64
-LLM_CLAIMS = 4
-TURNS = 7
-RESPONSES = 60
+ROUNDS = 50  # repetitions, of which the median and the 99th percentile are reported
+WORDS = 200  # of the context of one claim: a passage as retrievers return it
+MEGABYTE_WORDS = 170_000  # words of a megabyte of English prose
+CLAIMS = 64  # of a long answer
+LLM_CLAIMS = 4  # few: every claim costs calls
+TURNS = 7  # repetitions of the long answer, of which the median is reported
+RESPONSES = 60  # of RAGTruth, for the time of real answers
 
 
 def run_speed(console: Console, *, as_json: bool, llm: bool, data: Path | None = None) -> int:

@@ -201,7 +201,7 @@ def _part(name: str) -> str:
 
 _ENDS_ASKING = re.compile(r"[?？؟⁇⁈]\s*[!?？！.…]*[\"'”’»)\]}*_」』）\s]*\Z")
 _QUOTED_END = re.compile(r"[\"“«„]([^\"“”«»„]{1,200})[?？؟][\"”»]\s*[.!]?\s*\Z")
-_HEAD = 400
+_HEAD = 400  # characters of a sentence in which its opening words are looked for
 _LABELLED_VALUE = re.compile(r"(?:[:=]|\s[–—-])\s*(?:[^\W\d]+\s+){0,3}[$€£¥₪~≈±+-]?\d")
 
 

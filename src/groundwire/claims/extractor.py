@@ -288,7 +288,7 @@ def _column_label(name: str) -> str:
 
 
 def _read_code(read: _Answer, block: Block, following: Block | None) -> None:
-    """Code asserts nothing, but prose does that somebody put between its fences, or into its comments."""
+    """Code asserts nothing, but prose between its fences or in its comments does."""
     program = bool(_PROGRAM.match(read.text, block.start))
     for is_prose, group in groupby(block.lines, lambda line: _is_prose(read.text[line.start : line.end], program)):
         lines = tuple(group)

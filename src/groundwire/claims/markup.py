@@ -49,7 +49,7 @@ _REFERS = re.compile(r"\b(?:see|refer to|according to)\s*\Z", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"\s*(?:(?:and|&)\s*\[|[.,;:!?)\[]|\Z)|[ \t]*\n")
 _SOURCE_LABEL = re.compile(r"S\d{1,3}")
 _RANGE = re.compile(r"\^?([A-Za-z]{0,3})(\d{1,3})\s*[-–—]\s*([A-Za-z]{0,3})(\d{1,3})")
-_MAX_RANGE = 50
+_MAX_RANGE = 50  # sources that one citation such as [1-50] may name; a longer range is more likely years or pages
 
 _WORD_BEFORE = re.compile(r"(?:\w[\w.]*)?\Z")
 _INDEXED = frozenset(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -66,10 +67,13 @@ class FileEdit:
 
 
 def _json_edit(path: str, ours: dict[str, Any]) -> FileEdit:
-    """Our part of a JSON object."""
+    """Our part of a JSON object. A file that needs no change keeps its layout."""
 
     def edit(change: Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]], text: Text) -> str:
-        return json.dumps(change(_parse(path, text), ours), indent=2, ensure_ascii=False) + "\n"
+        changed = change(_parse(path, text), ours)
+        if text is not None and changed == _parse(path, text):
+            return text
+        return json.dumps(changed, indent=2, ensure_ascii=False) + "\n"
 
     return FileEdit(path, partial(edit, _merge), partial(edit, _without))
 
@@ -87,17 +91,24 @@ def _merge(data: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without(data: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove our keys and items, and what is empty without them."""
+    """Remove our keys and items, and what is empty without them.
+
+    A single value, such as a version, may be needed by entries of others: it goes only if nothing else is left.
+    """
+    left = dict(data)
     for key, value in ours.items():
         held = data.get(key)
+        if not held or not isinstance(value, dict | list):
+            continue
         if held == value:
-            held = None
+            del left[key]
         elif isinstance(value, list) and isinstance(held, list):
-            held = [item for item in held if item not in value]
+            left[key] = [item for item in held if item not in value]
         elif isinstance(value, dict) and isinstance(held, dict) and key != NAME:
-            held = _without(held, value)
-        data[key] = held
-    return {key: value for key, value in data.items() if key not in ours or value}
+            left[key] = _without(held, value)
+        if not left.get(key, True):
+            del left[key]
+    return {} if left != data and all(ours.get(key) == value for key, value in left.items()) else left
 
 
 def _parse(path: str, text: Text) -> dict[str, Any]:
@@ -113,7 +124,7 @@ def _parse(path: str, text: Text) -> dict[str, Any]:
 def _block_edit(path: str, body: str, marks: tuple[str, str]) -> FileEdit:
     """A part of a text between two marks."""
     block = f"{marks[0]}\n{body}{marks[1]}\n"
-    pattern = re.compile(rf"\n?{re.escape(marks[0])}\n.*?{re.escape(marks[1])}\n", re.DOTALL)
+    pattern = re.compile(rf"(?:\r?\n)?{re.escape(marks[0])}\r?\n.*?{re.escape(marks[1])}\r?\n", re.DOTALL)
 
     def add(text: Text) -> str:
         plain = pattern.sub("", text or "")
@@ -210,7 +221,9 @@ def uninstall(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = F
         if now is None or now == known["after"].get(edit.path):
             wanted[edit.path] = known["before"].get(edit.path) if now is not None else None
         else:
-            wanted[edit.path] = edit.remove(now)  # changed since: only our part goes
+            left = edit.remove(now)  # changed since: only our part goes
+            is_empty = left != now and left.strip() in ("", "{}") and known["before"].get(edit.path) is None
+            wanted[edit.path] = None if is_empty else left
     _apply(folder, current, wanted, dry_run=dry_run)
     if not dry_run and record.exists():
         record.unlink()
@@ -219,17 +232,27 @@ def uninstall(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = F
 
 
 def _apply(folder: Path, before: Mapping[str, Text], after: Mapping[str, Text], *, dry_run: bool) -> None:
-    for name, text in after.items():
-        if text == before[name]:
-            continue
-        old, new = ((part or "").splitlines(keepends=True) for part in (before[name], text))
-        print("".join(unified_diff(old, new, f"{name} (now)", f"{name} (then)")).rstrip())
+    changed = {name: text for name, text in after.items() if text != before[name]}
+    if not changed:
+        print("nothing to change")
+    for name, text in changed.items():
+        print(_diff(name, before[name], text))
         if dry_run:
             continue
+        path = folder / name
         if text is None:
-            _delete(folder, folder / name)
+            _delete(folder, path)
         else:
-            write_atomic(_made(folder / name), text)
+            # A configuration may hold keys that only its owner may read.
+            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+            write_atomic(_made(path), text, mode)
+
+
+def _diff(name: str, before: Text, after: Text) -> str:
+    old, new = ((text or "").splitlines(keepends=True) for text in (before, after))
+    lines = unified_diff(old, new, f"{name} (now)", f"{name} (then)")
+    marked = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return "".join(marked).rstrip()
 
 
 def _delete(folder: Path, path: Path) -> None:
@@ -251,10 +274,13 @@ def _record_path(folder: Path, assistant: Assistant) -> Path:
 
 
 def _read(path: Path) -> Text:
+    """The text with its own line ends, so that it can be restored byte for byte."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 (byte {error.start})", hint="save it as UTF-8") from None
 
 
 # ---- the hook

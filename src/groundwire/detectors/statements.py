@@ -31,7 +31,7 @@ _SAME_MATTER = 0.6  # least similarity of clauses that share subject and predica
 RELATED = 0.7
 """Similarity from which two clauses are about the same matter."""
 CATEGORY = "category"
-_MIN_WORDS = 2  # shorter clauses carry no statement
+_MIN_WORDS = 2  # shorter clauses state nothing
 _MAX_CHARS = 2000  # longer "sentences" are lists, code or noise
 _IN_MAY = re.compile(r"\bin (May)\b(?! \d)")
 _OWNER = re.compile(r"\b(?:my|your)\b", re.IGNORECASE)

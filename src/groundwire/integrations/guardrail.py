@@ -89,27 +89,37 @@ class AnswerGuard:
         self._checker = IncrementalChecker(engine, evidence.sources, evidence.question)
 
     async def decide(self, text: str, *, complete: bool | None = True) -> GuardDecision:
-        """Decide on the answer so far. `complete` says if it has ended; None means that nobody knows."""
+        """Decide on the answer so far. `complete` says if it has ended; None means that it is not known."""
         if not text.strip():
             return GuardDecision(text)
         if not self.evidence:
             return self._unchecked(text, "the request contains no sources and no history")
+        open_from = _open_from(text, complete)
         try:
-            case = self._engine.case(
-                text, self.evidence.sources, question=self.evidence.question, history=self.evidence.history
-            )
-            report = await self._checker.check(case)
+            if self.settings.mode == "block" and 0 < open_from < len(text):
+                # A flag depends on the risk of the whole answer, so the sentence that is still being written could
+                # clear the flag of a finished one, which would then be sent.
+                finished = await self._check(text[:open_from])
+                if (claim := self._first_bad(finished.claims)) is not None:
+                    return GuardDecision("", self._reason(claim), 0, finished)
+            report = await self._check(text)
         except GroundwireError as error:
             return self._unchecked(text, str(error))
         if complete:
             self._engine.publish(report)
-        return self._judge(text, report, complete)
+        return self._judge(text, report, open_from)
+
+    async def _check(self, text: str) -> HallucinationReport:
+        evidence = self.evidence
+        return await self._checker.check(
+            self._engine.case(text, evidence.sources, question=evidence.question, history=evidence.history)
+        )
 
     def _unchecked(self, text: str, why: str, report: HallucinationReport | None = None) -> GuardDecision:
         blocks = self.settings.mode == "block" and self.settings.on_unchecked == "block"
         return GuardDecision(text, f"the answer could not be checked: {why}" if blocks else "", 0, report)
 
-    def _judge(self, text: str, report: HallucinationReport, complete: bool | None) -> GuardDecision:
+    def _judge(self, text: str, report: HallucinationReport, open_from: int) -> GuardDecision:
         if self.settings.mode == "observe":
             return GuardDecision(text, report=report)
         if self.settings.mode == "annotate":
@@ -117,13 +127,10 @@ class AnswerGuard:
             return GuardDecision(text + note, holdback=len(note), report=report)
         if report.flagged is None and report.error:
             return self._unchecked(text, report.error, report)
-        return self._block(text, report, complete)
+        return self._block(text, report, open_from)
 
-    def _block(self, text: str, report: HallucinationReport, complete: bool | None) -> GuardDecision:
+    def _block(self, text: str, report: HallucinationReport, open_from: int) -> GuardDecision:
         """Block on a finished sentence. An unfinished one is held back, and left out if it never ends."""
-        starts = [span.start for span in sentences(text)]
-        finished = complete or (complete is None and _ENDS_SENTENCE.search(text))
-        open_from = len(text) if finished or not starts else starts[-1]
         claim = self._first_bad(report.claims)
         if claim is not None and claim.start < open_from:
             return GuardDecision("", self._reason(claim), 0, report)
@@ -142,6 +149,14 @@ class AnswerGuard:
         if self.settings.block_on == "contradiction":
             return stop_reason(claim)
         return f"groundwire stopped this answer: “{claim.claim_text}” is not supported ({claim.reason})"
+
+
+def _open_from(text: str, complete: bool | None) -> int:
+    """Where the sentence begins that may still go on; the length of the text if there is none."""
+    if complete or (complete is None and _ENDS_SENTENCE.search(text)):
+        return len(text)
+    starts = [span.start for span in sentences(text)]
+    return starts[-1] if starts else len(text)
 
 
 class CallEvidence:

@@ -51,7 +51,7 @@ ALLOWED = frozenset((*_LOGIC, *_ARITHMETIC, *_MATHS, *_LISTS, *_SPACES, *_STATE,
 _REPLACED = ("parse",)
 """Operations of `ALLOWED` that are our own."""
 _LITERALS = ("Number", "Bool", "String", "Char")
-_MAX_FILE_BYTES = 10_000_000
+_MAX_FILE_BYTES = 10_000_000  # of a program or imported file, which is held in memory
 _MAX_DEPTH = 500
 """Expressions within each other. The interpreter recurses: some 10,000 levels end the whole process."""
 _SPACE = r" \t\n\v\f\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # what Rust calls whitespace

@@ -17,7 +17,7 @@ from groundwire._loop import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.otel import evaluated_span
+from groundwire.otel import emit_failure, evaluated_span
 from groundwire.reports.json import failed_object, report_object
 from groundwire.requests import as_sources, as_turns
 from groundwire.text.controls import json_text
@@ -120,8 +120,19 @@ async def judge_row(engine: Groundwire, row: BatchRow) -> str:
             )
         verdict = report_object(report)
     except GroundwireError as error:
+        with evaluated_span(_traceparent(row)):
+            emit_failure(identity, str(error), include_text=engine.config.log.include_text)
         verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
     return json_text({**verdict, "digest": row_digest(row, engine.config)})
+
+
+def _traceparent(row: BatchRow) -> str:
+    """The span that a row names, if it can be read: the row may be what failed."""
+    try:
+        found = json.loads(row.raw).get("traceparent")
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 def judge_rows(engine: Groundwire, rows: Iterable[BatchRow]) -> Iterator[str]:

@@ -66,7 +66,7 @@ class Completion:
     `top_logprobs` are the candidates for the *first* generated token (blanks and markup skipped), most likely
     first; None if the server returned none. `positions` are all tokens with theirs. Token counts are 0 if the
     server reports none; `cached_tokens` is the part of the prompt that was served from the prompt cache.
-    Completions of one request share a prompt: only the first of them carries the counts.
+    Completions of one request share a prompt: only the first of them has the counts.
     """
 
     text: str
@@ -362,7 +362,7 @@ def track_usage(listener: Listener, *, nested: bool = False) -> Iterator[None]:
 
 
 def report_usage(name: str, completions: Sequence[Completion]) -> None:
-    """Report the completions of one request; the first of them carries the token counts."""
+    """Report the completions of one request; the first of them has the token counts."""
     listener = _listener.get()
     if listener is not None and completions:
         listener(name, completions[0])

@@ -17,7 +17,7 @@ REPORT_TYPE = "groundwire.report"
 
 
 def response_id(event: Json) -> str:
-    """The id that an answer or one of its events carries, in any of the APIs; "" if it has none."""
+    """The id of an answer, from it or one of its events, in any of the APIs; "" if it has none."""
     places = (event, event.get("response"), event.get("message"))
     ids = (place.get("id") for place in places if isinstance(place, dict))
     return next((found for found in ids if isinstance(found, str) and found), "")
@@ -69,6 +69,10 @@ class ApiDialect(ABC):
     def replace_repeated(self, event: Json, texts: Mapping[TextKey, str]) -> Json:  # noqa: ARG002
         """Return a closing event that repeats whole texts with these texts instead."""
         return event
+
+    def join_texts(self, events: list[Json]) -> list[Json]:
+        """Return the events of a stream whose new text is in one place, without those of the empty places."""
+        return events
 
 
 class ChatDialect(ApiDialect):
@@ -195,6 +199,33 @@ class MessagesDialect(ApiDialect):
 
     def report_event(self, last: Json, report: Json) -> Json:  # noqa: ARG002 (it needs no ids)
         return {"type": REPORT_TYPE, "groundwire": report}
+
+    def join_texts(self, events: list[Json]) -> list[Json]:
+        """Leave out the text blocks behind the first one, and give it their citations.
+
+        Anthropic's API refuses a message with an empty text block, as this answer is one in the next request.
+        """
+        first = next((_index(event, "index") for event in events if self.deltas(event)), None)
+        starts = {_index(event, "index"): _object(event, "content_block") for event in events if _is_start(event)}
+        empty = {index for index, block in starts.items() if block.get("type") == "text" and index != first}
+        if first is None or not empty:
+            return events
+        joined, citations = list[Json](), list[Json]()
+        for event in events:
+            index = event.get("index")
+            if index not in empty:
+                # The SDKs read an index as a place in the message's list of blocks.
+                moved = index - sum(block < index for block in empty) if isinstance(index, int) else None
+                joined.append(event if moved is None else {**event, "index": moved})
+            elif event.get("type") == "content_block_delta":
+                citations.append({**event, "index": first})
+        ends = (n for n, event in enumerate(joined) if event.get("type") == "content_block_stop")
+        end = next(ends, len(joined))  # a stream may break off
+        return [*joined[:end], *citations, *joined[end:]]
+
+
+def _is_start(event: Json) -> bool:
+    return event.get("type") == "content_block_start"
 
 
 def _text_blocks(body: Json) -> list[Json]:

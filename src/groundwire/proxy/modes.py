@@ -342,10 +342,18 @@ async def fix(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
             yield stream.encode(part)
     outcome = await stream.verifier.finish()
     texts = await repair_texts(stream.verifier, outcome)
-    for data in _encode_end(stream, list(_with_texts(stream, buffered, texts)), outcome, texts):
+    if texts:
+        buffered = _joined(stream, list(_with_texts(stream, buffered, texts)))
+    for data in _encode_end(stream, buffered, outcome, texts):
         yield data
     async for data in stream.remaining():
         yield data
+
+
+def _joined(stream: UpstreamStream, parts: list[StreamPart]) -> list[StreamPart]:
+    events = [part.event for part in parts if part.event is not None]
+    joined = stream.dialect.join_texts(events)
+    return parts if joined is events else [*(part for part in parts if part.event is None), *map(_delta, joined)]
 
 
 def _with_texts(

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 _LAST = "report:last"
 _MAX_REPORT_CHARS = 2_000_000
 """Larger reports are not cached, so that one report cannot fill the cache."""
-_CLAIM_KEY_CHARS = 12
-_REPORT_KEY_CHARS = 16
+_CLAIM_KEY_CHARS = 12  # hexadecimal digits of a SHA-256: users type the key of a claim
+_REPORT_KEY_CHARS = 16  # the same for a report, of which there are more
 _WITHOUT_VERDICT = (Status.UNCHECKED, Status.UNVERIFIABLE)
-_MAX_NOTE_CHARS = 2000
+_MAX_NOTE_CHARS = 2000  # a remark on a verdict, not a document
 _CLAIM_HINT = "use c1, c2, … or the claim's key"
 
 

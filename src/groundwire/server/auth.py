@@ -169,7 +169,7 @@ class AuthMiddleware(HttpMiddleware):
         if origin is not None:
             same = urlsplit(origin).netloc == headers.get("host", "")
             return not same and origin not in self._config.cors_origins
-        # Images and scripts carry no Origin header, but browsers tell where they are loaded from.
+        # Requests for images and scripts have no Origin header, but browsers say where they are loaded from.
         cross_site = headers.get("sec-fetch-site", "") == "cross-site"
         return cross_site and headers.get("sec-fetch-mode", "") != "navigate"
 
@@ -197,7 +197,7 @@ class AuthMiddleware(HttpMiddleware):
 
 
 def token_in(headers: Headers) -> tuple[str, str]:
-    """The groundwire key of a request and the header that carried it, both empty if there is none.
+    """The groundwire key of a request and the header it was in, both empty if there is none.
 
     Other bearer tokens are meant for the proxy's upstream.
     """

@@ -468,7 +468,7 @@ def _halved(
 
 # Exports: JSON Lines hold everything, CSV and triples what fits into them.
 
-PAGE = 1000
+PAGE = 1000  # rows in memory at a time while a store is exported
 _FACT_HEADER = (
     "id", "subject", "predicate", "object", "confidence", "status", "source", "start", "end", "recorded",
     "text", "many", "superseded_by", "valid_from", "valid_to",

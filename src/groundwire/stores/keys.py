@@ -20,9 +20,9 @@ ADMIN = "admin"
 SCOPES = ("check", "facts:read", "facts:write", "reports", "rag", "rag:write", "proxy", "metrics", ADMIN)
 """The scopes a key can have; `admin` includes all."""
 PREFIX = "gw"
-_ID_BYTES = 6
-_SECRET_BYTES = 32
-_MAX_NAME_CHARS = 100
+_ID_BYTES = 6  # shown and logged: short, and unlikely to repeat among the keys of a server
+_SECRET_BYTES = 32  # 256 bits of randomness, so that the stored hash needs no salt
+_MAX_NAME_CHARS = 100  # a line of `groundwire keys list`
 
 
 @dataclass(frozen=True, slots=True)

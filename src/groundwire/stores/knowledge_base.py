@@ -20,8 +20,8 @@ from groundwire.stores.tables import names as name_rows
 from groundwire.stores.values import value_key
 from groundwire.types import Coverage, Entity, Fact, Match
 
-_MAX_TYPES = 100
-_MAX_PREDICATES = 5000
+_MAX_TYPES = 100  # types of entities that are looked at, with one query each
+_MAX_PREDICATES = 5000  # names of predicates that are read into memory
 _ONE_OR_MORE = 2  # entities read per type: coverage only distinguishes one from several
 
 

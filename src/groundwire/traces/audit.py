@@ -194,7 +194,7 @@ def _is_rival(step: Step, given: PostHocInput) -> bool:
 
 
 def _has_other_subject(step: Step, given: PostHocInput) -> bool:
-    """True if a step solves another variable, or judges somebody else than a yes/no question names."""
+    """True if a step solves another variable, or judges another person than the one a yes/no question names."""
     solved, asked = _SOLVED.search(step.text), set(_VARIABLE.findall(given.question))
     if solved and asked:
         return solved[1] not in asked
@@ -220,7 +220,7 @@ def _same_kind(number: Number, text: str, answer: Sequence[Number], question: st
 
 
 def _same_attribute(text: str, question: str) -> bool:
-    """False if a step speaks of another dimension, or of more things than the question ("together they …")."""
+    """False if a step is about another dimension, or about more things than the question ("together they …")."""
     asked = {name for name, expression in _ATTRIBUTES.items() if expression.search(question)}
     spoken = {name for name, expression in _ATTRIBUTES.items() if expression.search(text)}
     if asked and spoken and not asked & spoken:

@@ -479,7 +479,7 @@ def computed(texts: Sequence[str], steps: Sequence[str]) -> list[DerivedResult |
 
 # Numbers that follow from others: "Each box holds 12. There are 4 boxes. So there are 48."
 
-_MAX_OPERANDS = 8
+_MAX_OPERANDS = 8  # numbers tried in combination, whose number grows with the square; the latest are the likeliest
 _FACTORS = {
     "half": 2.0, "halves": 2.0, "twice": 2.0, "double": 2.0, "doubled": 2.0, "third": 3.0, "triple": 3.0,
     "quarter": 4.0, "dozen": 12.0, "week": 7.0, "weekly": 7.0, "hour": 60.0, "minutes": 60.0, "year": 12.0,

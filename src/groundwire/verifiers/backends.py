@@ -51,10 +51,10 @@ def choose(backend: BackendConfig, operation: Operation, name: BackendName | Non
 LOCAL = "groundwire.verifiers.local:LocalVerifier"
 """The embedded verifier, which `local` means."""
 
-LLM_THRESHOLD_BITS = 2.0
-FAKE_THRESHOLD_BITS = 0.0
-MIN_SUPPORT = 0.5
-CONTEXT_TOKENS = 6000
+LLM_THRESHOLD_BITS = 2.0  # gap up to which a claim passes: the probabilities of language models are coarse
+FAKE_THRESHOLD_BITS = 0.0  # scripted probabilities are exact
+MIN_SUPPORT = 0.5  # p1 from which a claim is more likely supported than not
+CONTEXT_TOKENS = 6000  # of evidence in one query where the backend does not say how much it can read
 UNLIMITED_TOKENS = 1_000_000
 GGUF_TOKENS = 2000
 """What the local language model reads in a few seconds; its server has room for twice as many."""

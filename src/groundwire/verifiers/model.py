@@ -174,7 +174,7 @@ def _softmax(logits: Floats) -> Floats:
 
 
 class ModelVerifier:
-    """A verifier over somebody else's model.
+    """A verifier over a model that the user provides.
 
     Args:
         name: see `locate`.

@@ -94,7 +94,7 @@ RULES = (
 
 
 class RuleVerifier:
-    """Any verifier, with its estimates moved by the first rule that speaks of the claim."""
+    """Any verifier, with its estimates moved by the first rule that applies to the claim."""
 
     def __init__(self, inner: Verifier, rules: Sequence[Rule] = RULES) -> None:
         self._inner = inner

@@ -112,7 +112,7 @@ function askKey(why) {
       $("key-cancel").onclick = () => dialog.close("");
       dialog.onclose = () => {
         asking = null;
-        const value = $("key-value").value.replace(/[^!-~]/g, ""); // what no header can carry
+        const value = $("key-value").value.replace(/[^!-~]/g, ""); // characters that a header cannot contain
         if (dialog.returnValue === "ok" && value) remember(value);
         resolve(dialog.returnValue === "ok" && value !== "");
       };

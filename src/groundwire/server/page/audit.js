@@ -138,7 +138,7 @@ function drawStep(step, index, steps, byId) {
   );
 }
 
-/** Filled when it is opened: a long trace draws no picture that nobody looks at. */
+/** Filled when it is opened, so that the picture of a long trace is drawn only if it is looked at. */
 function lazily(make) {
   const inner = h("div", { class: "inner" });
   new IntersectionObserver((seen, observer) => {

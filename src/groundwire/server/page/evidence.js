@@ -14,7 +14,7 @@ export function evidence(claim, sources) {
   const missing = (claim.citations || []).filter((id) => !sources.has(id) && !refs.has(id));
   if (missing.length)
     blocks.push(h("p", { class: "soft small" }, `It cites ${missing.join(", ")}, which none of the sources is.`));
-  if (!blocks.length) blocks.push(h("p", { class: "soft small" }, "No passage of the sources speaks of it."));
+  if (!blocks.length) blocks.push(h("p", { class: "soft small" }, "The sources do not mention this."));
   return h("div", { class: "evidence" }, ...blocks);
 }
 

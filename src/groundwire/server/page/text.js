@@ -91,7 +91,7 @@ function merged(ranges) {
   return found;
 }
 
-/** What JSON can carry to the server: half a character becomes a replacement mark. */
+/** A text that can be sent as JSON: half a character becomes a replacement mark. */
 export const whole = (text) =>
   text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
 

@@ -171,8 +171,8 @@ def _estimate_object(found: Estimate) -> dict[str, object]:
 
 # The text of files, as the command line reads them.
 
-_MAX_FILES = 50
-_MAX_NAME_CHARS = 200
+_MAX_FILES = 50  # files of one upload
+_MAX_NAME_CHARS = 200  # of a file's name, which becomes the name of a source
 
 
 class FileText(BaseModel):

@@ -25,9 +25,9 @@ EVERYONE = "*"
 """The subject of a literal that must hold for everyone."""
 
 
-_MOST_WORDS = 5
-_MOST_PARTS = 4
-_SHORT = 4
+_MOST_WORDS = 5  # words of a subject; a longer one is most likely parsed wrongly
+_MOST_PARTS = 4  # clauses of a sentence, or places of its verb, that are tried
+_SHORT = 4  # words of "is a kind thing", or letters of a verb, from which there is something to cut off
 PEOPLE, _WHOEVER, _ALL, _NOBODY, _INDEFINITE, _PRONOUNS, _WHO, _BE, _DO, _MODAL, _OTHER_AUX, _LINKING = word_sets(
     "logic", "people whoever everyone nobody indefinite pronouns who be do modal other_auxiliaries linking"
 )
@@ -76,7 +76,7 @@ class Said:
 
 
 def said(text: str, meant: str = "") -> Said | None:
-    """What clauses with "and" or "or" between them say, with *he* for whoever is `meant`.
+    """What clauses with "and" or "or" between them say, with *he* for the person that `meant` names.
 
     >>> said("Ana is tall and not old")
     Said(parts=(Literal(subject='ana', predicate='is tall', holds=True), \

@@ -26,7 +26,7 @@ from groundwire.verifiers.logic.conditions import (
 from groundwire.verifiers.rules import RuleLabel, RuleResult
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")
-_SHORTEST = 4
+_SHORTEST = 4  # letters of a word that a prefix may negate: "even" and "uneven", but not "it" and "unit"
 _OPPOSED = {frozenset(pair.split(":")) for pair in word_table("logic")["tables"]["opposed"].split()}
 
 
@@ -55,13 +55,13 @@ def opposed(a: str, b: str) -> bool:
 # that the grammar of clauses does not parse to the last word. Inference runs forwards; contraposition is used
 # only where the evidence does not contradict itself, since otherwise almost anything would follow.
 
-_MOST_STATEMENTS = 3000
+_MOST_STATEMENTS = 3000  # sentences of the evidence; more are not parsed, since each costs time
 _MOST_PARTS = 30_000
-"""Parts of rules, each for every thing it may speak of. What is larger is not decided at all."""
-_MOST_NAMED = 3
-_LONGEST = 120
-_READ = 0.5
-_PREFIX = 3
+"""Parts of rules, each for every thing it may be about. Larger sets of rules are not decided at all."""
+_MOST_NAMED = 3  # statements that a reason quotes
+_LONGEST = 120  # characters of each quotation
+_READ = 0.5  # share of the sentences that must be parsed before something is said not to follow from them
+_PREFIX = 3  # letters of a predicate's last word by which sentences about it are found, whatever its ending
 _REFERS, _LIMITS, _OF_EACH = expressions("logic", "refers limits of_each")
 _NO_SUCH = re.compile(r"is (?:non|adult$|child$|minor$)")
 _UNLESS = re.compile(r"\bunless\b", re.IGNORECASE)
@@ -278,7 +278,7 @@ def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
     if counted or _meets_opposite(every, known):
         return False
     if any(_UNLESS.search(text) and lit in rule.head for lit in wanted for rule, text in told.read):
-        return False  # by logic "unless" leaves it open; whoever says it mostly means "if not"
+        return False  # by logic "unless" leaves it open, but most writers mean "if not"
     things |= {lit.subject for lit in wanted}
     if len(told.unread) > (1 - _READ) * told.count or _overlap(things) or _overlap(map(_object, predicates)):
         return False
