@@ -152,8 +152,13 @@ def _completions(body: _ChatCompletion, model: str) -> list[Completion]:
     usage = body.usage or _ChatUsage()
     details = usage.prompt_tokens_details or _PromptDetails()
     first, *others = (_completion(choice, body.model or model) for choice in body.choices)
-    tokens = {"prompt_tokens": usage.prompt_tokens or 0, "completion_tokens": usage.completion_tokens or 0}
-    return [replace(first, **tokens, cached_tokens=details.cached_tokens or 0), *others]
+    first = replace(
+        first,
+        prompt_tokens=usage.prompt_tokens or 0,
+        completion_tokens=usage.completion_tokens or 0,
+        cached_tokens=details.cached_tokens or 0,
+    )
+    return [first, *others]
 
 
 def _completion(choice: _Choice, model: str) -> Completion:

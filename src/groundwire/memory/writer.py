@@ -244,8 +244,14 @@ class FactWriter:
             gap_bits=decision.gap_bits,
         )
         if found:
-            bits = {"required_bits": found.required_bits, "observed_bits": found.observed_bits}
-            rejected = replace(rejected, method=found.method, p0=found.p0, p1=found.p1, **bits)
+            rejected = replace(
+                rejected,
+                method=found.method,
+                p0=found.p0,
+                p1=found.p1,
+                required_bits=found.required_bits,
+                observed_bits=found.observed_bits,
+            )
         self._rejected.add(connection, rejected)
 
     def log(self, outcome: str, candidate: Candidate, decision: Decision) -> None:

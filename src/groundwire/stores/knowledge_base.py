@@ -145,11 +145,16 @@ class Knowledge:
     def stats(self) -> KnowledgeStats:
         with self.database.read() as connection:
             tables = (entity_rows, name_rows, attributes, fact_rows)
-            counts = (connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
+            entities, names, values, facts = (
+                connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables
+            )
             by_number = _counts(connection, fact_rows.c.predicate, fact_rows.c.no)
             called = {str(no): name for no, name in connection.execute(select(predicates.c.no, predicates.c.name))}
             return KnowledgeStats(
-                *counts,
+                entities,
+                names,
+                values,
+                facts,
                 by_status=_counts(connection, fact_rows.c.status, fact_rows.c.no),
                 types=_counts(connection, entity_rows.c.type, entity_rows.c.no),
                 predicates={called[no]: count for no, count in by_number.items()},

@@ -655,7 +655,8 @@ class ClaimVerification:
         """The claim as in the JSON of a report."""
         return as_object(self)
 
-    _repr_html_ = as_html
+    def _repr_html_(self) -> str | None:
+        return as_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -728,7 +729,8 @@ class Detection:
     skipped: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
-    _repr_html_ = as_html
+    def _repr_html_(self) -> str | None:
+        return as_html(self)
 
     @property
     def high_confidence(self) -> int:
@@ -858,7 +860,8 @@ class HallucinationReport:
         """A DataFrame with one row per claim; needs the extra `pandas`."""
         return as_table(self)
 
-    _repr_html_ = as_html
+    def _repr_html_(self) -> str | None:
+        return as_html(self)
 
 
 class OutputStatus(StrEnum):
@@ -1017,7 +1020,8 @@ class TraceAudit:
             return True
         return None if self.error or not judged else False
 
-    _repr_html_ = as_html
+    def _repr_html_(self) -> str | None:
+        return as_html(self)
 
 
 class NodeKind(StrEnum):
