@@ -31,17 +31,22 @@ from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from training.pools_short import auroc
 
 from groundwire.text.document import Document
+from groundwire.types import Query
 from groundwire.verdicts.summary import with_odds
 from groundwire.verifiers.local.calibration import features, is_clear
 from groundwire.verifiers.local.network import Network, Reading
 from groundwire.verifiers.local.quantities import NumberCheck, check_numbers
 from groundwire.verifiers.local.verifier import NUMBER_WORDS
+from groundwire.verifiers.rules import RULES, detect
 
 FOLD = 1
 RELEVANCE = (0.0, 1.0, 2.0, 4.0)
-STRENGTHS = (0.003, 0.01, 0.03, 0.1, 1.0)
-"""Inverse penalties of the regression that are compared."""
+STRENGTHS = (0.01, 0.03, 0.1, 1.0)
+"""Inverse penalties of the regression that are compared. With .003 the loss is the same (.7615 and .7619), but sentences
+that a source says word for word stay under .9."""
 PRIOR_YES = 0.05
+SETTLED = [rule for rule in RULES if rule.name != "logic"]
+"""Claims that these rules settle are not the network's to judge, so it is not fitted on them."""
 YES, UNSURE, NO = 0, 1, 2
 
 
@@ -62,7 +67,7 @@ def examples(network: Network, most: int) -> Iterator[Example]:
     for kind, answer, source, claim, label in islice(_claims(), most):
         document = _document(source)
         windows = document.windows(claim, grounded.rarity)
-        if windows:
+        if windows and not any(detect(rule, Query(claim, source)) for rule in SETTLED):
             readings = network.read([(window.text, claim) for window in windows])
             coverage = [window.coverage for window in windows]
             numbers = check_numbers(claim, document.closest_text(claim, grounded.rarity, NUMBER_WORDS))
@@ -234,7 +239,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", required=True)
     parser.add_argument("--most", type=int, default=6000)
-    parser.add_argument("--false-alarms", type=float, default=0.15)
+    parser.add_argument("--false-alarms", type=float, default=0.10)
     parser.add_argument("--claim-yes", type=float, default=0.5, help="p1 under which a claim is flagged")
     options = parser.parse_args()
     cache = options.folder / "readings.pkl"

@@ -144,11 +144,15 @@ async def check(case: Case, context: CheckContext, choose: Choose | None = None)
     return with_detection(report, detection) if detection else report
 
 
-async def verify(claims: Sequence[Claim], case: Case, context: CheckContext) -> list[ClaimVerification]:
-    """One verdict per claim, in order, with the response's risk threshold applied."""
+async def verify(
+    claims: Sequence[Claim], case: Case, context: CheckContext, *, alone: bool = False
+) -> list[ClaimVerification]:
+    """One verdict per claim, in order, with the risk threshold applied to the response, or to each claim `alone`."""
     began = perf_counter()
     judged = await judge_claims(claims, case, context)
-    verdicts = apply_response_threshold(judged, context.profile.risk_threshold)
+    groups = [[verdict] for verdict in judged] if alone else [judged]
+    threshold = context.profile.risk_threshold
+    verdicts = [verdict for group in groups for verdict in apply_response_threshold(group, threshold)]
     context.record(verdicts, case.id, perf_counter() - began)
     return verdicts
 

@@ -90,7 +90,7 @@ def test_a_stream_sends_only_what_is_verified(complete: bool | None, verifier: F
 def test_a_sentence_that_is_being_written_does_not_clear_a_finished_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The risk of an answer falls with the number of its claims: here below the threshold with the third."""
     doubtful = FakeVerifier({"999": (0.2, 0.6), "330": (0.99, 0.0), "Paris": (0.99, 0.0)})
-    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: doubtful)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda **_: doubtful)
     engine = Groundwire(Config.load(overrides={"risk_threshold": 0.55}), backend="fake")
     guard = AnswerGuard(engine, EVIDENCE, GuardSettings("block"))
     answer = f"{GOOD} {WRONG} It stands in Paris and"

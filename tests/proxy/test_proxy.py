@@ -138,7 +138,7 @@ def test_requests_cannot_choose_an_upstream_address(
     proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream
 ) -> None:
     upstream.script(whole(completion(GOOD)))
-    for headers in ({"host": "localhost"}, {"x-host": "evil"}, {"x-rewrite-url": "http://evil"}):
+    for headers in ({"host": "localhost"}, {"x-http-host": "evil"}, {"x-target-url": "http://evil"}):
         proxy.client.post("/v1/chat/completions", json={"model": "http://evil/m", "messages": []}, headers=headers)
     assert len(upstream.calls) == 3
     assert all(c.headers["host"] == upstream.url.removeprefix("http://").removesuffix("/v1") for c in upstream.calls)

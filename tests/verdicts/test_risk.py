@@ -44,9 +44,9 @@ def test_a_cleared_claim_keeps_its_finding_and_says_why_it_is_not_flagged() -> N
 
 
 def test_where_the_judgement_flagged_none_the_riskiest_claim_is() -> None:
-    fine, weak = apply_response_threshold([verdict(0.97), verdict(0.9, "c2")], 0.05)
+    fine, weak = apply_response_threshold([verdict(0.97), verdict(0.9, "c2")], 0.04)
     assert (fine.is_flagged, weak.is_flagged, weak.status) == (False, True, Status.NOT_IN_CONTEXT)
-    assert "risk_threshold of 0.05" in weak.reason
+    assert "risk_threshold of 0.04" in weak.reason
 
 
 def test_what_was_not_checked_is_neither_flagged_nor_fine() -> None:

@@ -343,7 +343,7 @@ async def _verify(
         return []
     case = Case("\n".join(step.text for step, _ in wanted), tuple(sources), question)
     of: dict[str, list[ClaimVerification]] = {}
-    for verdict in await pipeline.verify(claims, case, context):
+    for verdict in await pipeline.verify(claims, case, context, alone=True):
         of.setdefault(verdict.claim_id.partition(".")[0], []).append(verdict)
     return [_worst(step, of[str(n)]) for n, (step, _) in enumerate(wanted)]
 
@@ -364,17 +364,20 @@ def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerificati
 async def _by_premises(trace: LinkedTrace, found: dict[int, StepJudgement], context: CheckContext) -> None:
     """Verify open steps with their premises in waves, each once its possible premises are judged.
 
-    A step is open if no rule decided it and it is unsupported or cites earlier steps.
+    A step is open if no rule decided it and it is unsupported, cites earlier steps or calculates: a calculation
+    is computed from what it rests on, never guessed.
     """
     near = premises([step_terms(unmarked(step)) for step in trace.steps])
     places = {step.id: n for n, step in enumerate(trace.steps)}
     may: dict[int, list[int]] = {}
     for n in sorted(found):
         links, judged = trace.links[n], found[n]
-        settled = judged.verdict.method in (RULE, "citation check") or (judged.entailed and not links.steps)
+        own = derive(trace.steps[n].text, trace.question)
+        calculates = own is not None and bool(own.operands)
+        entailed = judged.entailed and not links.steps and not calculates
         before = [places[name] for name in links.steps] or ([] if links.sources else near[n])
         # The numbers of a calculation may come from steps it shares no word with.
-        if not settled and (before or ((own := derive(trace.steps[n].text, trace.question)) and own.operands)):
+        if judged.verdict.method not in (RULE, "citation check") and not entailed and (before or calculates):
             may[n] = before
     while may:
         ready = [n for n, before in may.items() if may.keys().isdisjoint(before)]
