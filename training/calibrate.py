@@ -42,7 +42,7 @@ from groundwire.verifiers.rules import RULES, detect
 FOLD = 1
 RELEVANCE = (0.0, 1.0, 2.0, 4.0)
 STRENGTHS = (0.01, 0.03, 0.1, 1.0)
-"""Inverse penalties of the regression that are compared. With .003 the loss is the same (.7615 and .7619), but sentences
+"""Inverse penalties of the regression that are compared. With .003 the loss is the same (.7615, .7619), but sentences
 that a source says word for word stay under .9."""
 PRIOR_YES = 0.05
 SETTLED = [rule for rule in RULES if rule.name != "logic"]

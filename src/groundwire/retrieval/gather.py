@@ -128,9 +128,24 @@ def resolve(citation: str, sources: Sequence[Source]) -> str | None:
     return found.resolve(citation)
 
 
+_WORK = re.compile(r"([^\W\d_][\w'’-]*?)(?: .*?|,? ?)((?:1[89]|20)\d\d)[a-z]?")
+"""An author and a year, as in "Smith et al., 2020" and "Smith2020"."""
+
+
 def phantoms(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:
-    """The citations of a claim without a source, as written."""
-    return tuple(cited for cited in dict.fromkeys(claim.citations) if resolve(cited, sources) is None)
+    """The citations of a claim without a source, as written. A work that a source itself mentions is none of them.
+
+    >>> sources = [Source("S0", "Nilsen measured the lake in 2019.")]
+    >>> phantoms(Claim("c1", "It is deep.", 0, 11, ("Nilsen et al., 2019", "Berg2019")), sources)
+    ('Berg2019',)
+    """
+    unknown = (cited for cited in dict.fromkeys(claim.citations) if resolve(cited, sources) is None)
+    return tuple(cited for cited in unknown if not _is_mentioned(cited, sources))
+
+
+def _is_mentioned(cited: str, sources: Sequence[Source]) -> bool:
+    work = _WORK.fullmatch(cited)
+    return work is not None and any(work[1] in source.text and work[2] in source.text for source in sources)
 
 
 def cited_ids(citations: Iterable[str], sources: Sequence[Source]) -> tuple[str, ...]:

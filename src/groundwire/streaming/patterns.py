@@ -457,9 +457,9 @@ def _details(found: Sequence[Number]) -> int:
 def citations(seen: SentenceFeatures) -> Iterator[PatternHit]:
     """Citation marks without a source, and author-year citations that no source mentions."""
     for mark in seen.marks if seen.known.has_sources else ():
+        raw = seen.text[mark.start : mark.end]
         lost = [name for name in mark.labels if not _exists(seen, mark, name)]
-        if lost:
-            raw = seen.text[mark.start : mark.end]
+        if lost and not _PAPER.fullmatch(raw):  # authors and a year are looked for below
             hit = PatternHit(mark.start, mark.end, f"there is no source {', '.join(lost)}", 0.95, raw)
             yield _recorded(seen, hit)
     for match in _PAPER.finditer(seen.text) if "(" in seen.text else ():
