@@ -239,7 +239,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", required=True)
     parser.add_argument("--most", type=int, default=6000)
-    parser.add_argument("--false-alarms", type=float, default=0.10)
+    parser.add_argument("--false-alarms", type=float, default=0.12)
     parser.add_argument("--claim-yes", type=float, default=0.5, help="p1 under which a claim is flagged")
     options = parser.parse_args()
     cache = options.folder / "readings.pkl"
