@@ -88,7 +88,7 @@ def _hours(query: Query) -> RuleResult | None:
 RULES = (
     Rule("logic", _logic, 0.99, 461, frozenset({"en"})),
     Rule("verbatim", _verbatim, 0.96, 160, frozenset({"en"})),
-    Rule("hours", _hours, 0.97, 366, frozenset({"en"})),
+    Rule("hours", _hours, 0.98, 196, frozenset({"en"})),
 )
 """In the order of their priority: the first that speaks decides."""
 
