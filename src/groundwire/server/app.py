@@ -86,6 +86,9 @@ _KEY = "key"
 _REFERENCE = re.compile(r'("#/components/schemas/)(\w+)"')
 PROXY_ROUTE = Route("/v1/{path:path}", ProxyEndpoint())
 _KEEP_ALIVE_SECONDS = 75
+_MAX_READ_HEAD_BYTES = 1_048_576
+"""Longer heads are cut off by closing the connection, often before the client reads why. Those above
+MAX_HEAD_BYTES and below this get a problem document."""
 """Idle time of a connection between two requests: longer than the 60 s that load balancers assume."""
 _CANCEL_SECONDS = 2  # time that in-flight requests get after the grace period before they are cancelled
 
@@ -177,7 +180,8 @@ def make_server(
 ) -> DrainingServer:
     config = uvicorn.Config(
         app,
-        http="h11",  # unlike httptools it bounds the size of the request head (64 KiB)
+        http="h11",  # unlike httptools it bounds the size of the request head
+        h11_max_incomplete_event_size=_MAX_READ_HEAD_BYTES,
         ws="none",
         lifespan="on",
         log_config=None,

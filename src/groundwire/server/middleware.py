@@ -347,8 +347,14 @@ _TWO_LENGTHS = Problem(
 )
 
 
+MAX_HEAD_BYTES = 65_536
+_LONG_HEAD = Problem(
+    "long-head", f"the address and the headers may have at most {MAX_HEAD_BYTES:,} bytes", headers=_CLOSE
+)
+
+
 class FramingMiddleware(HttpMiddleware):
-    """Reject requests that state the length of their body twice, before anything else is said to them.
+    """Reject requests with a long head, or with two lengths of their body, before anything else is said to them.
 
     A proxy in front may believe the other length: what it takes for the body would be our next request.
     """
@@ -357,8 +363,15 @@ class FramingMiddleware(HttpMiddleware):
         names = {name for name, _ in scope["headers"]}
         if b"content-length" in names and b"transfer-encoding" in names:
             await send_problem(_TWO_LENGTHS, scope, receive, send)
+        elif _head_bytes(scope) > MAX_HEAD_BYTES:
+            await send_problem(_LONG_HEAD, scope, receive, send)
         else:
             await self.app(scope, receive, send)
+
+
+def _head_bytes(scope: Scope) -> int:
+    address = len(scope["raw_path"]) + len(scope["query_string"])
+    return address + sum(len(name) + len(value) for name, value in scope["headers"])
 
 
 class BodyLimitMiddleware(HttpMiddleware):

@@ -23,6 +23,7 @@ MEDIA_TYPE = "application/problem+json"
 _MAX_FIELD_ERRORS = 20
 _MAX_READ_ERRORS = 1000  # a body of numbers where texts belong has an error for each of them
 """Field errors listed in one response; a wrong type in a long list would repeat itself a thousand times."""
+_MAX_INSTANCE_CHARS = 2_000  # a path may be as long as a request's head
 _STORE_RETRY_SECONDS = 5.0
 _MESSAGES = {"extra_forbidden": "unknown field", "model_attributes_type": "must be a JSON object"}
 _UNPARSED = "the body is nested too deeply, or a number in it is too long"
@@ -66,6 +67,7 @@ _KINDS = (
     ProblemKind("unusable", 422, "The request is not valid"),
     ProblemKind("not-grounded", 422, "The fact is not supported by its evidence"),
     ProblemKind("too-many", 429, "Too many requests"),
+    ProblemKind("long-head", 431, "The address and the headers are too long"),
     ProblemKind("broken", 500, "Internal error"),
     ProblemKind("not-installed", 501, "A component is not installed on this server"),
     ProblemKind("backend-failed", 502, "The verifier behind the server failed"),
@@ -144,7 +146,7 @@ class Problem:
             "title": kind.title,
             "status": kind.status,
             "detail": self.detail,
-            "instance": path,
+            "instance": path[:_MAX_INSTANCE_CHARS],
             "request_id": request_id,
             "hint": self.hint or None,
             "errors": [{"pointer": at, "detail": what} for at, what in self.errors] or None,

@@ -65,6 +65,18 @@ def test_two_lengths_are_rejected_and_the_connection_closed(plain: Served, path:
     goes_on(plain)
 
 
+@pytest.mark.parametrize("size", [70_000, 900_000])
+@pytest.mark.parametrize("part", ["path", "query", "header"])
+def test_a_long_head_is_rejected_with_a_problem_document(plain: Served, part: str, size: int) -> None:
+    long = "x" * size
+    path = {"path": f"/{long}", "query": f"/v1/check?{long}", "header": "/v1/check"}[part]
+    headers = [f"x-long: {long}"] if part == "header" else []
+    status, problem = raw(plain, head(plain, "content-length: 0", *headers, path=path))
+    assert (status, problem["type"]) == (431, "/docs#problem-long-head")
+    assert len(problem["instance"]) <= 2_000
+    goes_on(plain)
+
+
 def test_a_slow_body_times_out(hasty: Served) -> None:
     status, problem = raw(hasty, head(hasty, "content-length: 500"), more=(b'{"response"',))
     assert (status, problem["title"]) == (408, "The request came too slowly")
