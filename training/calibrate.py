@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ from groundwire.verifiers.local.verifier import NUMBER_WORDS
 from groundwire.verifiers.rules import RULES, detect
 
 FOLD = 1
-RELEVANCE = (0.0, 1.0, 2.0, 4.0)
 STRENGTHS = (0.01, 0.03, 0.1, 1.0)
 """Inverse penalties of the regression that are compared. With .003 the loss is the same (.7615, .7619), but sentences
 that a source says word for word stay under .9."""
@@ -56,7 +55,6 @@ class Example:
 
     label: int
     readings: list[Reading]
-    coverage: list[float]
     kind: str
     answer: str
     numbers: NumberCheck
@@ -69,9 +67,8 @@ def examples(network: Network, most: int) -> Iterator[Example]:
         windows = document.windows(claim, grounded.rarity)
         if windows and not any(detect(rule, Query(claim, source)) for rule in SETTLED):
             readings = network.read([(window.text, claim) for window in windows])
-            coverage = [window.coverage for window in windows]
             numbers = check_numbers(claim, document.closest_text(claim, grounded.rarity, NUMBER_WORDS))
-            yield Example(label, readings, coverage, kind, answer, numbers, zlib.crc32(source[:200].encode()))
+            yield Example(label, readings, kind, answer, numbers, zlib.crc32(source[:200].encode()))
 
 
 @lru_cache(maxsize=64)
@@ -136,29 +133,29 @@ def _silver_stream() -> Iterator[tuple[str, str, str, str, int]]:
                 yield "silver", row["id"], row["context"], text, label
 
 
-def fit(found: Sequence[Example]) -> tuple[LogisticRegression, float, np.ndarray]:
-    """The softmax regression whose relevance and penalty have the lowest loss on sources it was not fitted on.
+def fit(found: Sequence[Example]) -> tuple[LogisticRegression, np.ndarray]:
+    """The softmax regression whose penalty has the lowest loss on sources it was not fitted on.
 
     Also returns P(yes), P(unsure), P(no) of each claim by a fit on the other sources.
     """
     labels, weights = _labels(found), _weights(found)
-    best: tuple[float, float, float, np.ndarray] | None = None
-    for relevance, strength in product(RELEVANCE, STRENGTHS):
-        shares = cross_validated(found, relevance, strength)
+    best: tuple[float, float, np.ndarray] | None = None
+    for strength in STRENGTHS:
+        shares = cross_validated(found, strength)
         chosen = shares[np.arange(len(labels)), labels]
         loss = float(-(np.log(chosen) * weights).sum() / weights.sum())
-        print(f"relevance {relevance}, C {strength}: log loss on other sources {loss:.4f}")
+        print(f"C {strength}: log loss on other sources {loss:.4f}")
         if best is None or loss < best[0]:
-            best = (loss, relevance, strength, shares)
+            best = (loss, strength, shares)
     assert best is not None
-    _, relevance, strength, shares = best
+    _, strength, shares = best
     model = LogisticRegression(C=strength, max_iter=2000)
-    return model.fit(feature_table(found, relevance), labels, sample_weight=weights), relevance, shares
+    return model.fit(feature_table(found), labels, sample_weight=weights), shares
 
 
-def cross_validated(found: Sequence[Example], relevance: float, strength: float, folds: int = 5) -> np.ndarray:
+def cross_validated(found: Sequence[Example], strength: float, folds: int = 5) -> np.ndarray:
     """P(yes), P(unsure), P(no) of each claim by a fit on the other sources."""
-    table, labels, weights = feature_table(found, relevance), _labels(found), _weights(found)
+    table, labels, weights = feature_table(found), _labels(found), _weights(found)
     fold = np.array([e.group % folds for e in found])
     shares = np.zeros((len(found), 3))
     for number in range(folds):
@@ -200,11 +197,10 @@ def _weights(found: Sequence[Example]) -> np.ndarray:
     return np.array([len(found) / len(counts) / counts[cell] for cell in cells])
 
 
-def feature_table(found: Sequence[Example], relevance: float) -> np.ndarray:
+def feature_table(found: Sequence[Example]) -> np.ndarray:
     """Features as the verifier sees them: a clear first window is the only one that is read."""
-    read = [1 if is_clear(e.readings[0]) else len(e.readings) for e in found]
-    pairs = zip(found, read, strict=True)
-    return np.array([features(e.readings[:n], e.coverage[:n], relevance, e.numbers) for e, n in pairs])
+    read = [e.readings[:1] if is_clear(e.readings[0]) else e.readings for e in found]
+    return np.array([features(readings, e.numbers) for e, readings in zip(found, read, strict=True)])
 
 
 def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[str, tuple[float, bool]]]:
@@ -248,14 +244,13 @@ def main() -> None:
     else:
         found = list(examples(Network(options.folder), options.most))
         cache.write_bytes(pickle.dumps(found))
-    model, relevance, shares = fit(found)
+    model, shares = fit(found)
     describe(found, shares)
     threshold = risk_threshold(answer_risks(found, shares[:, YES]), options.false_alarms)
     data = {
         "name": options.name,
         "weights": [[round(float(w), 4) for w in row] for row in model.coef_],
         "bias": [round(float(b), 4) for b in model.intercept_],
-        "relevance": relevance,
         "prior_yes": PRIOR_YES,
         "threshold_bits": round(gap_bits(options.claim_yes), 3),
         "risk_threshold": round(threshold, 3),

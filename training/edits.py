@@ -161,8 +161,7 @@ def edited(draw: random.Random) -> Iterator[Pair]:
         if not windows or max(window.coverage for window in windows) < MIN_COVERAGE:
             continue
         for edit in draw.sample(found, min(2, len(found))):
-            closest = max(windows[:-1] or windows, key=lambda window: window.coverage)
-            window = windows[-1] if draw.random() < WIDE_SHARE else closest
+            window = windows[-1 if draw.random() < WIDE_SHARE else 0]
             yield from edited_pairs(claim, window.text, edit, group, number)
             number += 2
 

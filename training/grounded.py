@@ -218,8 +218,7 @@ def answer_pairs(
     ):
         windows = document.windows(claim, rarity)
         if windows:
-            wide = draw.random() < WIDE_SHARE
-            chosen = windows[-1] if wide else max(windows[:-1] or windows, key=lambda window: window.coverage)
+            chosen = windows[-1 if draw.random() < WIDE_SHARE else 0]
             yield Pair(chosen.text, claim, label, spans, weight, group)
 
 

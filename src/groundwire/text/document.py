@@ -26,10 +26,6 @@ WIDE_WORDS = 110
 40 words. With 72 words its reading of 540 sentences of RAGTruth and silver answers has AUROC .843 and .739, with 110
 .856 and .777; on 420 claims of cards both have .794."""
 
-MAX_NARROW = 2
-"""How many narrow windows a claim is read with at most, beside the wide one. On the same claims a third and fourth
-added .003."""
-
 _COVERED = 0.5
 """What a term of the claim still counts for the next place once an earlier place holds it."""
 
@@ -47,9 +43,6 @@ _NAME_WEIGHT = 1.3
 _SOURCE_POWER = 4.0
 """How steeply pieces of a source lose weight that holds less of the claim than the best one. On 644 claims of
 training cards two unrelated documents change the first window of 24 % (0), 6 % (2 and 4)."""
-
-_MIN_GAIN = 0.05
-"""A further place must hold at least this share of the claim's weight, or it is not worth reading."""
 
 _TURN = re.compile(
     r"(?:\[?\d{1,2}[:.]\d{2}(?::\d{2})?\]?[ \t]*)?"
@@ -99,29 +92,20 @@ class Document:
             if len(term) > _PREFIX and term.isalpha():
                 self._prefixes[term[:_PREFIX]].append(term)
 
-    def windows(self, claim: str, rarity: Rarity, k: int = MAX_NARROW) -> list[Window]:
-        """The windows that could settle a claim: narrow ones, the most promising first, then a wide one.
+    def windows(self, claim: str, rarity: Rarity) -> list[Window]:
+        """The windows that could settle a claim: a narrow and a wide one, which is left out where it is the same.
 
-        The first narrow window and the wide one join the places that together hold most of the claim; the
-        other narrow ones are runs of text around the best places that the first leaves out.
+        Each joins the places that together hold most of the claim. A second narrow window around what the
+        first leaves out was read, too: without it 4,138 calibration claims have the same log loss (.760).
         """
         if not self.pieces:
             return []
         held = self._held(claim, rarity)
         if sum(self._words) <= NARROW_WORDS:
             return [self._window(range(len(self.pieces)), held)]
-        found = [self._window(self._pack(held, NARROW_WORDS), held)]
-        taken = set(found[0].numbers)
-        wanted = {term: weight for term, (weight, _) in held.items()}
-        while len(found) < k:
-            best, gain = self._best(held, wanted, taken)
-            if best is None or gain < _MIN_GAIN * sum(wanted.values()):
-                break
-            run = self._expand(best, NARROW_WORDS)
-            found.append(self._window(run, held))
-            taken.update(run)
+        narrow = self._window(self._pack(held, NARROW_WORDS), held)
         wide = self._window(self._wide(held), held)
-        return found if any(window.numbers == wide.numbers for window in found) else [*found, wide]
+        return [narrow] if narrow.numbers == wide.numbers else [narrow, wide]
 
     def _wide(self, held: Held) -> Sequence[int]:
         """The pieces of the wide window: a short source whole, and the best places of all of them."""

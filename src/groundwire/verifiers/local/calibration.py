@@ -1,9 +1,8 @@
 """From the network's readings of a claim's windows to P(yes), P(unsure) and P(no).
 
-Entailment and contradiction are each taken from the narrow window that is clearest, so that further windows cannot
-dilute them. A small softmax regression over these, the first and the wide window's, the share of the claim's words that
-a window holds and the check of the claim's numbers, fitted on held-out claims, turns them into probabilities. It sees
-no length, no format and no data set.
+A small softmax regression over what the network says of the narrow and of the wide window and over the check of the
+claim's numbers, fitted on held-out claims, turns them into probabilities. It sees no words, no length, no format and no
+data set.
 """
 
 from __future__ import annotations
@@ -39,14 +38,12 @@ class Probabilities:
 class Calibration:
     """Fitted numbers and operating points, as `training.calibrate` wrote them.
 
-    `weights` has a row for yes, unsure and no and a column per feature. `relevance` is what a window's
-    contradiction loses, in logits, per share of the claim's words that it holds less than the best window.
+    `weights` has a row for yes, unsure and no and a column per feature.
     """
 
     name: str
     weights: tuple[tuple[float, ...], ...]
     bias: tuple[float, ...]
-    relevance: float
     prior_yes: float
     threshold_bits: float
     risk_threshold: float
@@ -58,11 +55,9 @@ class Calibration:
         data["bias"] = tuple(data["bias"])
         return cls(**data)
 
-    def probabilities(
-        self, readings: Sequence[Reading], coverage: Sequence[float], numbers: NumberCheck = NO_NUMBERS
-    ) -> Probabilities:
+    def probabilities(self, readings: Sequence[Reading], numbers: NumberCheck = NO_NUMBERS) -> Probabilities:
         """The three probabilities of a claim from all of its windows and its numbers."""
-        values = features(readings, coverage, self.relevance, numbers)
+        values = features(readings, numbers)
         logits = np.asarray(self.weights) @ np.asarray(values) + np.asarray(self.bias)
         shares = np.exp(logits - logits.max())
         yes, unsure, no = (float(share) for share in shares / shares.sum())
@@ -74,28 +69,16 @@ def is_clear(reading: Reading) -> bool:
     return max(reading.entailment, reading.contradiction) >= CLEAR
 
 
-def features(
-    readings: Sequence[Reading], coverage: Sequence[float], relevance: float, numbers: NumberCheck
-) -> list[float]:
-    """Entailment and contradiction: the clearest, the first narrow and the wide window; tokens; words held; numbers.
+def features(readings: Sequence[Reading], numbers: NumberCheck) -> list[float]:
+    """The narrow window's three logits, the wide one's, the worst token, numbers. A lone window counts as both.
 
-    The wide window is the last. Where there is one window, it counts as both.
+    Neutral is no function of the other two once they are clipped: without its logit the log loss on 4,138
+    claims is .760 instead of .744, and on cards .19 of the neutral claims are called contradicted instead of .15.
     """
-    narrow, wide = readings[:-1] or readings, readings[-1]
-    best = max(coverage)
-    contradiction = max(
-        _logit(reading.contradiction) + relevance * (held - best)
-        for reading, held in zip(narrow, coverage, strict=False)
-    )
+    narrow, wide = readings[0], readings[-1]
     return [
-        max(_logit(reading.entailment) for reading in narrow),
-        contradiction,
-        _logit(narrow[0].entailment),
-        _logit(narrow[0].contradiction),
-        _logit(wide.entailment),
-        _logit(wide.contradiction),
+        *(_logit(share) for one in (narrow, wide) for share in (one.entailment, one.neutral, one.contradiction)),
         min(_worst_token(reading) for reading in readings),
-        best,
         float(numbers.absent),
         float(numbers.replaced),
         float(numbers.derived),

@@ -119,22 +119,21 @@ class LocalVerifier:
         curve = self.calibration
         if not windows:
             return Estimate.point(curve.prior_yes, _NO_EVIDENCE_NO, curve.name, speaks=False)
-        coverage = [window.coverage for window in windows]
         numbers = self.numbers(query)
-        found = curve.probabilities(readings, coverage, numbers)
+        found = curve.probabilities(readings, numbers)
         if evidence_removed(query.context):
             # What merely fails to deny the claim is no reason to believe it without its evidence.
             rest = max(curve.prior_yes, 2 * found.yes - 1)
             return Estimate.point(rest, found.no * found.unsure, curve.name)
-        decisive = decisive_window(found, readings, coverage)
-        spans = unsupported_spans(query.claim, readings[decisive]) if found.yes < 0.5 else ()
+        # The narrow window is the one quoted: the wide one says too much.
+        spans = unsupported_spans(query.claim, readings[0]) if found.yes < 0.5 else ()
         return Estimate.point(
             found.yes,
             found.no,
             curve.name,
-            reason=self._reason(query, found, windows[decisive], spans, numbers),
+            reason=self._reason(query, found, windows[0], spans, numbers),
             spans=spans,
-            speaks=max(coverage) >= SPEAKS_COVERAGE,
+            speaks=max(window.coverage for window in windows) >= SPEAKS_COVERAGE,
         )
 
     def numbers(self, query: Query) -> NumberCheck:
@@ -160,19 +159,6 @@ class LocalVerifier:
 def _open_network(folder: Path, _process: int) -> Network:
     """One network for all engines of a process: it is read-only, and takes 150 MB. A fork has none of its threads."""
     return Network(folder)
-
-
-def decisive_window(found: Probabilities, readings: Sequence[Reading], coverage: Sequence[float]) -> int:
-    """The window that the verdict rests on: the clearest one for yes or no, else the closest to the claim.
-
-    The wide window, which is the last, would quote too much.
-    """
-    numbers = range(max(1, len(readings) - 1))
-    if found.yes >= max(found.no, found.unsure):
-        return max(numbers, key=lambda i: readings[i].entailment)
-    if found.no > found.unsure:
-        return max(numbers, key=lambda i: readings[i].contradiction)
-    return max(numbers, key=lambda i: coverage[i])
 
 
 def unsupported_spans(claim: str, reading: Reading) -> tuple[Span, ...]:
