@@ -15,8 +15,7 @@ import pickle
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -30,13 +29,11 @@ from training.grounded import CARDS, OWN_CARDS, card_claims, for_calibration, li
 from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from training.pools_short import auroc
 
-from groundwire.text.document import Document
 from groundwire.types import Query
 from groundwire.verdicts.summary import with_odds
-from groundwire.verifiers.local.calibration import features, is_clear
-from groundwire.verifiers.local.network import Network, Reading
-from groundwire.verifiers.local.quantities import NumberCheck, check_numbers
-from groundwire.verifiers.local.verifier import NUMBER_WORDS
+from groundwire.verifiers.local.calibration import Readings, features
+from groundwire.verifiers.local.quantities import NumberCheck
+from groundwire.verifiers.local.verifier import LocalVerifier
 from groundwire.verifiers.rules import RULES, detect
 
 FOLD = 1
@@ -51,29 +48,28 @@ YES, UNSURE, NO = 0, 1, 2
 
 @dataclass(slots=True)
 class Example:
-    """A claim with the readings of its windows. `answer` groups the claims of one answer."""
+    """A claim and what was read of it. `answer` groups the claims of one answer."""
 
     label: int
-    readings: list[Reading]
+    readings: Readings
     kind: str
     answer: str
     numbers: NumberCheck
     group: int
 
 
-def examples(network: Network, most: int) -> Iterator[Example]:
+def examples(folder: Path, most: int) -> Iterator[Example]:
+    verifier = LocalVerifier(folder)
+    network = verifier.network()
     for kind, answer, source, claim, label in islice(_claims(), most):
-        document = _document(source)
-        windows = document.windows(claim, grounded.rarity)
-        if windows and not any(detect(rule, Query(claim, source)) for rule in SETTLED):
-            readings = network.read([(window.text, claim) for window in windows])
-            numbers = check_numbers(claim, document.closest_text(claim, grounded.rarity, NUMBER_WORDS))
-            yield Example(label, readings, kind, answer, numbers, zlib.crc32(source[:200].encode()))
-
-
-@lru_cache(maxsize=64)
-def _document(source: str) -> Document:
-    return Document(source, rendered=False)
+        query = Query(claim, source)
+        found = [] if any(detect(rule, query) for rule in SETTLED) else verifier.clauses(query, network)
+        if found:
+            clauses = network.read([(clause.window.text, clause.text) for clause in found])
+            wide = verifier.wider(query, found, network)
+            whole = network.read([(wide.text, claim)])[0] if wide else None
+            readings = Readings(tuple(clauses), whole)
+            yield Example(label, readings, kind, answer, verifier.numbers(query), zlib.crc32(source[:200].encode()))
 
 
 def _claims() -> Iterator[tuple[str, str, str, str, int]]:
@@ -198,9 +194,10 @@ def _weights(found: Sequence[Example]) -> np.ndarray:
 
 
 def feature_table(found: Sequence[Example]) -> np.ndarray:
-    """Features as the verifier sees them: a clear first window is the only one that is read."""
-    read = [e.readings[:1] if is_clear(e.readings[0]) else e.readings for e in found]
-    return np.array([features(readings, e.numbers) for e, readings in zip(found, read, strict=True)])
+    """Features as the verifier sees them: where the clauses settle a claim, its whole is not read."""
+    return np.array(
+        [features(replace(e.readings, whole=None) if e.readings.is_clear else e.readings, e.numbers) for e in found]
+    )
 
 
 def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[str, tuple[float, bool]]]:
@@ -242,7 +239,7 @@ def main() -> None:
     if cache.exists():
         found: list[Example] = pickle.loads(cache.read_bytes())
     else:
-        found = list(examples(Network(options.folder), options.most))
+        found = list(examples(options.folder, options.most))
         cache.write_bytes(pickle.dumps(found))
     model, shares = fit(found)
     describe(found, shares)

@@ -26,6 +26,7 @@ from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAI
 from training.pools_short import describe, label_of, spans_of
 
 from groundwire.claims.extractor import extract
+from groundwire.text.clauses import clauses
 from groundwire.text.document import Document
 from groundwire.types import ClaimKind
 
@@ -33,7 +34,7 @@ TOKEN_LIMIT = 224
 HELD_OUT_FOLDS = (0, 1)  # of five: RAGTruth and silver sources that are measured on, never trained on
 CARDS = Path(os.environ.get("GROUNDWIRE_CARDS", DATA.parent / "cards"))
 OWN_CARDS = Path(__file__).resolve().parent / "cards"
-HELD_OUT_WRITERS = frozenset({"u", "n", "aa", "ae", "ag"})
+HELD_OUT_WRITERS = frozenset({"u", "n", "aa", "ae", "ag", "al"})
 PACKAGE_SHARE = 0.35
 """Share of windows cut as the package cuts them. The others have all lengths around the evidence, so that
 length tells nothing about the label."""
@@ -153,6 +154,8 @@ class CardPairs:
         gold = set(evidence_pieces(document, claim))
         window = self._window(document, claim.text, gold, budget)
         yield Pair(window, claim.text, claim.label, claim.spans, group=claim.card, twins=number)
+        if claim.spans is not None and (claim.label == ENTAILMENT or claim.spans):
+            yield from clause_pairs(document, claim.text, claim.label, claim.spans, 0.7, claim.card)
         roll = self.random.random()
         if roll < 0.06:
             other = self.random.choice(others)
@@ -218,8 +221,25 @@ def answer_pairs(
     ):
         windows = document.windows(claim, rarity)
         if windows:
-            chosen = windows[-1 if draw.random() < WIDE_SHARE else 0]
+            parts = list(clause_pairs(document, claim, label, spans, weight, group))
+            chosen = windows[-1 if parts or draw.random() < WIDE_SHARE else 0]
             yield Pair(chosen.text, claim, label, spans, weight, group)
+            yield from parts
+
+
+def clause_pairs(
+    document: Document, claim: str, label: int, spans: Sequence[tuple[int, int]], weight: float, group: str
+) -> Iterator[Pair]:
+    """The clauses of a claim with more than one, each with its own narrow window, as the package reads them.
+
+    A clause without a marked word is supported.
+    """
+    ranges = clauses(claim)
+    for start, end in ranges if len(ranges) > 1 else ():
+        inside = tuple((max(a, start) - start, min(b, end) - start) for a, b in spans if a < end and start < b)
+        windows = document.windows(claim[start:end], rarity)
+        if windows:
+            yield Pair(windows[0].text, claim[start:end], label if inside else ENTAILMENT, inside, weight, group)
 
 
 def _kind(span: dict[str, Any]) -> int:

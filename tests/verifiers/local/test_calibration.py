@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.verifiers.local.calibration import CLEAR, Calibration, features, is_clear
+from groundwire.verifiers.local.calibration import CLEAR, Calibration, Readings, features
 from groundwire.verifiers.local.network import Reading
 from groundwire.verifiers.local.quantities import NO_NUMBERS, NumberCheck
 
@@ -20,29 +20,37 @@ def calibration() -> Calibration:
 
 
 def test_each_reading_alone_decides_its_own_way(calibration: Calibration) -> None:
-    yes, no, unsure = (calibration.probabilities([one]) for one in (ENTAILED, DENIED, SILENT))
+    yes, no, unsure = (calibration.probabilities(Readings((one,))) for one in (ENTAILED, DENIED, SILENT))
     assert yes.yes > 0.8
     assert no.no > max(no.yes, no.unsure)
     assert unsure.unsure > max(unsure.yes, unsure.no)
 
 
 def test_a_clear_contradiction_wins_against_a_weaker_entailment(calibration: Calibration) -> None:
-    found = calibration.probabilities([LEANING, DENIED])
+    found = calibration.probabilities(Readings((LEANING,), DENIED))
     assert found.yes < 0.5
 
 
-def test_a_lone_window_counts_as_the_narrow_and_the_wide_one() -> None:
-    assert features([ENTAILED], NO_NUMBERS) == features([ENTAILED, ENTAILED], NO_NUMBERS)
+def test_where_the_clauses_settle_a_claim_they_count_as_the_whole() -> None:
+    assert features(Readings((ENTAILED,)), NO_NUMBERS) == features(Readings((ENTAILED,), ENTAILED), NO_NUMBERS)
+
+
+@pytest.mark.parametrize("wrong", [DENIED, SILENT])
+def test_a_claim_is_as_good_as_its_worst_clause(calibration: Calibration, wrong: Reading) -> None:
+    right = calibration.probabilities(Readings((ENTAILED, ENTAILED), LEANING))
+    found = calibration.probabilities(Readings((ENTAILED, wrong), LEANING))
+    assert found.yes < 0.5 < right.yes
 
 
 def test_a_number_that_the_source_gives_otherwise_lowers_the_support(calibration: Calibration) -> None:
     absent = NumberCheck(absent=True, reason="the source says “67 metres”, not “97 metres”")
-    with_number = calibration.probabilities([LEANING], absent)
-    assert with_number.yes < calibration.probabilities([LEANING]).yes
+    with_number = calibration.probabilities(Readings((LEANING,)), absent)
+    assert with_number.yes < calibration.probabilities(Readings((LEANING,))).yes
 
 
-def test_only_a_sure_first_window_settles_a_claim() -> None:
-    assert is_clear(Reading(CLEAR, 1 - CLEAR, 0.0, ()))
-    assert is_clear(DENIED)
-    assert not is_clear(LEANING)
-    assert not is_clear(SILENT)
+def test_only_sure_clauses_settle_a_claim() -> None:
+    assert Readings((Reading(CLEAR, 1 - CLEAR, 0.0, ()),)).is_clear
+    assert Readings((ENTAILED, DENIED)).is_clear
+    assert not Readings((ENTAILED, LEANING)).is_clear
+    assert not Readings((LEANING,)).is_clear
+    assert not Readings((SILENT,)).is_clear

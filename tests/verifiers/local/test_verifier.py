@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from groundwire.errors import BackendDown
+from groundwire.text.document import Window
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.local import LocalVerifier
+from groundwire.verifiers.local.calibration import Readings
 from groundwire.verifiers.local.network import FOLDER, Network, Reading, checked_file
-from groundwire.verifiers.local.verifier import unsupported_spans
+from groundwire.verifiers.local.verifier import ClauseWindow, unsupported_spans
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
@@ -117,9 +119,29 @@ def test_the_network_keeps_no_memory_for_each_length_of_input() -> None:
     assert not LocalVerifier().network().session.get_session_options().enable_mem_pattern
 
 
+def read(claim: str, marked: dict[str, float], start: int = 0) -> Reading:
+    """A reading whose words have these logits of being unsupported, all others −5."""
+    words = re.finditer(r"\w+", claim[start:])
+    return Reading(0.1, 0.8, 0.1, tuple((m.start(), m.end(), marked.get(m[0], -5.0)) for m in words))
+
+
+def clause(claim: str, start: int = 0) -> ClauseWindow:
+    return ClauseWindow(claim[start:], start, Window("", (), 0.0))
+
+
+def marked_words(claim: str, found: list[ClauseWindow], readings: Readings) -> list[str]:
+    return [claim[span.start : span.end] for span in unsupported_spans(claim, found, readings)]
+
+
 def test_a_lone_and_is_not_shown_as_unsupported() -> None:
     claim = "It sells bread and its owner came from Ghent."
-    marked = {"and", "came", "from", "Ghent"}
-    tokens = tuple((m.start(), m.end(), 5.0 if m[0] in marked else -5.0) for m in re.finditer(r"\w+", claim))
-    (span,) = unsupported_spans(claim, Reading(0.1, 0.8, 0.1, tokens))
-    assert claim[span.start : span.end] == "came from Ghent"
+    reading = read(claim, dict.fromkeys(("and", "came", "from", "Ghent"), 5.0))
+    assert marked_words(claim, [clause(claim)], Readings((reading,))) == ["came from Ghent"]
+
+
+def test_words_are_unsupported_by_the_mean_of_the_clause_and_the_whole() -> None:
+    claim = "It sells bread, and the owner came from Ghent."
+    found = [clause(claim[:14]), clause(claim, 16)]
+    clauses = (read(claim[:14], {}), read(claim, {"owner": 3.0, "Ghent": 3.0}, 16))
+    assert marked_words(claim, found, Readings(clauses)) == ["owner", "Ghent"]
+    assert marked_words(claim, found, Readings(clauses, read(claim, {"Ghent": 1.0, "bread": 4.0}))) == ["Ghent"]

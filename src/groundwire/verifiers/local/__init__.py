@@ -1,7 +1,9 @@
 """The embedded verifier.
 
-context ──► Document ──► windows for the claim ──► Network reads each ──► Calibration ──► Estimate
-           (cut once)    (best first)              (window, claim)        (clearest wins)
+claim ──► clauses ──► a narrow window for each ──┐
+                                                 ├──► Network reads each ──► Calibration ──► Estimate
+context ─► Document ─► a wide window for all ────┘    (window, text)         (worst clause, whole claim)
+          (cut once)   (unless the clauses settle it)
 """
 
 from groundwire.verifiers.local.verifier import LocalVerifier

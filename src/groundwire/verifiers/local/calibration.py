@@ -1,15 +1,14 @@
-"""From the network's readings of a claim's windows to P(yes), P(unsure) and P(no).
+"""From the network's readings of a claim to P(yes), P(unsure) and P(no).
 
-A small softmax regression over what the network says of the narrow and of the wide window and over the check of the
-claim's numbers, fitted on held-out claims, turns them into probabilities. It sees no words, no length, no format and no
-data set.
+Each clause of a claim is read with a narrow window of the sources, then the whole claim with a wide one. A small
+softmax regression over the worst clause, the whole claim and the check of its numbers, fitted on held-out claims,
+turns that into probabilities. It sees no words, no length, no format and no data set.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +23,24 @@ _EDGE = 1e-4
 _TOKEN_EDGE = 6.0
 
 CLEAR = 0.95
-"""A first window this sure of entailment or contradiction settles the claim; no further one is read."""
+"""Clauses that are all this surely entailed, or one of them this surely contradicted, settle the claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What the network says about a claim: each clause with a narrow window, the whole with a wide one.
+
+    `whole` is None where the clauses settle the claim, or where no wider window exists.
+    """
+
+    clauses: tuple[Reading, ...]
+    whole: Reading | None = None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the clauses settle the claim."""
+        entailed = min(reading.entailment for reading in self.clauses)
+        return max(entailed, *(reading.contradiction for reading in self.clauses)) >= CLEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +71,8 @@ class Calibration:
         data["bias"] = tuple(data["bias"])
         return cls(**data)
 
-    def probabilities(self, readings: Sequence[Reading], numbers: NumberCheck = NO_NUMBERS) -> Probabilities:
-        """The three probabilities of a claim from all of its windows and its numbers."""
+    def probabilities(self, readings: Readings, numbers: NumberCheck = NO_NUMBERS) -> Probabilities:
+        """The three probabilities of a claim from what was read and from its numbers."""
         values = features(readings, numbers)
         logits = np.asarray(self.weights) @ np.asarray(values) + np.asarray(self.bias)
         shares = np.exp(logits - logits.max())
@@ -64,25 +80,26 @@ class Calibration:
         return Probabilities(yes, unsure, no)
 
 
-def is_clear(reading: Reading) -> bool:
-    """Whether the first window settles a claim."""
-    return max(reading.entailment, reading.contradiction) >= CLEAR
+def features(readings: Readings, numbers: NumberCheck) -> list[float]:
+    """Three logits of the worst clause, three of the whole claim, the worst token, numbers.
 
-
-def features(readings: Sequence[Reading], numbers: NumberCheck) -> list[float]:
-    """The narrow window's three logits, the wide one's, the worst token, numbers. A lone window counts as both.
-
-    Neutral is no function of the other two once they are clipped: without its logit the log loss on 4,138
-    claims is .760 instead of .744, and on cards .19 of the neutral claims are called contradicted instead of .15.
+    A claim is as good as its worst clause: on 3,500 held-out claims, of which three in ten have several, the log
+    loss is .719; it is .738 where whole claims are read with both windows. Neutral is no function of the other
+    two once they are clipped: with its logits .15 of the neutral claims of cards are called contradicted,
+    without them .19.
     """
-    narrow, wide = readings[0], readings[-1]
-    return [
-        *(_logit(share) for one in (narrow, wide) for share in (one.entailment, one.neutral, one.contradiction)),
-        min(_worst_token(reading) for reading in readings),
-        float(numbers.absent),
-        float(numbers.replaced),
-        float(numbers.derived),
+    clauses, whole = readings.clauses, readings.whole
+    worst = [
+        min(_logit(reading.entailment) for reading in clauses),
+        max(_logit(reading.neutral) for reading in clauses),
+        max(_logit(reading.contradiction) for reading in clauses),
     ]
+    token = max(_worst_token(reading) for reading in clauses)
+    checks = [float(numbers.absent), float(numbers.replaced), float(numbers.derived)]
+    if whole is None:
+        return [*worst, *worst, token, *checks]
+    wide = [_logit(share) for share in (whole.entailment, whole.neutral, whole.contradiction)]
+    return [*worst, *wide, min(token, _worst_token(whole)), *checks]
 
 
 def _worst_token(reading: Reading) -> float:
