@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("inspect_ai")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-from inspect_ai import Task, eval  # noqa: E402
+from inspect_ai import Task, eval, score  # noqa: E402
+from inspect_ai._util.registry import registry_create  # noqa: E402
 from inspect_ai.dataset import Sample  # noqa: E402
 from inspect_ai.model import ModelOutput, get_model  # noqa: E402
 from inspect_ai.solver import generate, system_message  # noqa: E402
@@ -46,6 +47,12 @@ def test_an_evaluation_has_the_mean_and_each_samples_reasons(tmp_path: Path) -> 
     assert [score.value for score in scores] == [1.0, 0.0]
     assert scores[1].explanation.startswith("NOT_IN_CONTEXT: The tower is 999 metres tall.")
     assert scores[1].metadata["label"] == "ungrounded"
+
+
+def test_inspect_finds_the_scorer_by_name(tmp_path: Path) -> None:
+    log = run([GOOD], [sample()], tmp_path)
+    again = score(log, registry_create("scorer", "groundwire/groundedness", backend="fake"), display="none")
+    assert again.results.scores[-1].metrics["mean"].value == 1.0
 
 
 def test_documents_in_the_prompt_are_sources(tmp_path: Path) -> None:
