@@ -48,9 +48,9 @@ def test_a_number_that_the_source_gives_otherwise_lowers_the_support(calibration
     assert with_number.yes < calibration.probabilities(Readings((LEANING,))).yes
 
 
-def test_only_sure_clauses_settle_a_claim() -> None:
-    assert Readings((Reading(CLEAR, 1 - CLEAR, 0.0, ()),)).is_clear
-    assert Readings((ENTAILED, DENIED)).is_clear
+def test_only_entailed_clauses_settle_a_claim() -> None:
+    assert Readings((ENTAILED, Reading(CLEAR, 1 - CLEAR, 0.0, ()))).is_clear
     assert not Readings((ENTAILED, LEANING)).is_clear
-    assert not Readings((LEANING,)).is_clear
+    assert not Readings((ENTAILED, DENIED)).is_clear
+    assert not Readings((DENIED,)).is_clear
     assert not Readings((SILENT,)).is_clear

@@ -22,8 +22,10 @@ _EDGE = 1e-4
 
 _TOKEN_EDGE = 6.0
 
-CLEAR = 0.95
-"""Clauses that are all this surely entailed, or one of them this surely contradicted, settle the claim."""
+CLEAR = 0.7
+"""Clauses that are all entailed with this probability settle the claim: the wide window is read for six claims in ten,
+and the AUROC of 3,530 held-out claims is the same as if it were always read (.803 on cards, .862 and .861 in card
+answers, .876 and .882 in RAGTruth, .776 and .775 in silver answers). One clause that is surely denied does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,7 @@ class Readings:
     @property
     def is_clear(self) -> bool:
         """Whether the clauses settle the claim."""
-        entailed = min(reading.entailment for reading in self.clauses)
-        return max(entailed, *(reading.contradiction for reading in self.clauses)) >= CLEAR
+        return min(reading.entailment for reading in self.clauses) >= CLEAR
 
 
 @dataclass(frozen=True, slots=True)
