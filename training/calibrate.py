@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
+import shutil
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ from training.pools_short import auroc
 from groundwire.types import Query
 from groundwire.verdicts.summary import with_odds
 from groundwire.verifiers.local.calibration import Readings, features
+from groundwire.verifiers.local.network import FOLDER
 from groundwire.verifiers.local.quantities import NumberCheck
 from groundwire.verifiers.local.verifier import LocalVerifier
 from groundwire.verifiers.rules import RULES, detect
@@ -59,6 +61,10 @@ class Example:
 
 
 def examples(folder: Path, most: int) -> Iterator[Example]:
+    if not (folder / "calibration.json").exists():
+        # The verifier loads one, though only its windows are used here.
+        shutil.copy(FOLDER / "calibration.json", folder)
+        write_manifest(folder)
     verifier = LocalVerifier(folder)
     network = verifier.network()
     for kind, answer, source, claim, label in islice(_claims(), most):
