@@ -214,7 +214,9 @@ _FACTOR = rf"\({{0,9}}+(?:{_FIGURE}(?:\({{0,9}}+-?(?:{_FIGURE}|{_NAME}\b))?|{_NA
 _EXPRESSION = rf"-? ?{_FACTOR}(?: ?[-+*/×÷·−^] ?-?{_FACTOR}){{0,40}}+"
 # Not within an expression: its beginning has been tried, and its end alone would say something else.
 _WITHIN = r"(?<![\w)][-+*/×÷·−])(?<![\w)][-+*/×÷·−^] )(?<![\w)] [-+*/×÷·−^])(?<![\w)] [-+*/×÷·−^] )"
-_EQUATION = re.compile(rf"(?<![\w.^=<>≤≥]){_WITHIN}({_EXPRESSION}(?: ?= ?{_EXPRESSION}){{1,20}})(?![\w^]| ?[-+*/×÷·−^%(])")
+_EQUATION = re.compile(
+    rf"(?<![\w.^=<>≤≥]){_WITHIN}({_EXPRESSION}(?: ?= ?{_EXPRESSION}){{1,20}})(?![\w^]| ?[-+*/×÷·−^%(])"
+)
 _WORDS_TO_SIGNS = (
     (re.compile(r"\s+plus\s+", re.I), " + "),
     (re.compile(r"\s+minus\s+", re.I), " - "),
