@@ -16,7 +16,7 @@ from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.logic import conditions
 
 FUNCTIONS: list[Callable[[str], object]] = [
-    tokens.content_words, tokens.is_stop, tokens.normalise, tokens._grams, names.fold, names.key, values.read, values._stems,
+    tokens.content_words, tokens.is_stop, tokens.normalise, tokens.letter_pairs, names.fold, names.key, values.read, values._stems,
     lexicon.normal, lexicon.groups, lexical.content_norms, lexical.analyse, structure._cached_spans, conditions.read,
 ]  # fmt: skip
 MAX_KEPT = 16

@@ -265,7 +265,8 @@ def language_hint(text: str) -> str:
 
 
 @cached(_CACHE >> 2, _MAX_CACHED)
-def _grams(word: str) -> frozenset[str]:
+def letter_pairs(word: str) -> frozenset[str]:
+    """The pairs of neighbouring characters, with the beginning and the end of the word."""
     padded = f"^{word}$"
     return frozenset(padded[i : i + 2] for i in range(len(padded) - 1))
 
@@ -278,7 +279,7 @@ def similarity(a: str, b: str) -> float:
     """
     if a == b:
         return 1.0
-    left, right = _grams(a), _grams(b)
+    left, right = letter_pairs(a), letter_pairs(b)
     return 2 * len(left & right) / (len(left) + len(right))
 
 
