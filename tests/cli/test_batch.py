@@ -19,6 +19,7 @@ from groundwire.cli import batch
 from groundwire.cli.batch import BatchArgs, BatchInterrupted, run_batch
 from groundwire.config import Config
 from groundwire.errors import GroundwireError, InputError
+from groundwire.integrations.rows import BatchRow, row_digest
 
 GOOD = {"id": "a", "response": "The tower is 330 metres tall.", "context": "The tower is 330 metres tall."}
 WRONG = {"id": "b", "response": "The tower is 999 metres tall.", "sources": {"S0": "The tower is 330 metres tall."}}
@@ -152,6 +153,52 @@ def test_resume_compares_the_settings_that_decide(tmp_path: Path) -> None:
     run_batch(args, Config.load(None, {"hallucination.timeout": 77}), Console(quiet=True))
     with pytest.raises(InputError, match="with these settings"):
         run_batch(args, Config.load(None, {"target": 0.7}), Console(quiet=True))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("faithful", False),
+        ("shares", True),
+        ("model.path", "other"),
+        ("model.labels", ["no", "yes"]),
+        ("model.template", "{claim}"),
+        ("cascade.low", 0.4),
+        ("cascade.max_calls", 1),
+        ("verification.gap_threshold_bits", 9.0),
+        ("openai.model", "other"),
+        ("limits.max_claims", 3),
+    ],
+)
+def test_every_setting_that_decides_is_in_the_digest(key: str, value: object) -> None:
+    row = BatchRow(1, b"{}")
+    assert row_digest(row, Config.load(None, {key: value})) != row_digest(row, Config.load(None))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("limits.concurrency", 1), ("server.port", 1), ("hallucination.batch_size", 3)]
+)
+def test_other_settings_may_change_before_a_run_goes_on(key: str, value: object) -> None:
+    row = BatchRow(1, b"{}")
+    assert row_digest(row, Config.load(None, {key: value})) == row_digest(row, Config.load(None))
+
+
+def test_resume_refuses_verdicts_of_another_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, out = write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl"
+    go(rows, out)
+    monkeypatch.setattr("groundwire.integrations.rows.__version__", "0.0.1")
+    with pytest.raises(InputError, match="with these settings"):
+        go(rows, out, resume=True)
+
+
+@pytest.mark.parametrize("torn", [b"[" * 100_000 + b"\n", b"\xff\n", b"null\n", b"{}\n", b"\n"])
+def test_resume_drops_a_line_that_is_no_report(tmp_path: Path, torn: bytes) -> None:
+    rows, out = write(tmp_path / "in.jsonl", GOOD, GOOD), tmp_path / "out.jsonl"
+    go(rows, out)
+    whole = out.read_bytes()
+    out.write_bytes(whole.splitlines(keepends=True)[0] + torn)
+    go(rows, out, resume=True)
+    assert out.read_bytes() == whole
 
 
 def test_resume_starts_where_there_is_no_output_yet(tmp_path: Path) -> None:

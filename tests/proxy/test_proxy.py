@@ -17,6 +17,7 @@ from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, comple
 from tests.serving import Served, serving
 
 from groundwire.config import Config
+from groundwire.proxy.upstream import RELAYED_CSP
 from groundwire.server.middleware import CSP
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import KeyStore
@@ -62,6 +63,14 @@ HOSTILE = {
     "referrer-policy": "unsafe-url",
     "clear-site-data": '"*"',
     "refresh": "0; url=https://example.org",
+    "X-WebKit-CSP": "default-src *",
+    "Feature-Policy": "camera *",
+    "Speculation-Rules": '"/rules.json"',
+    "Document-Policy": "unsized-media=?0",
+    "Integrity-Policy": "blocked-destinations=()",
+    "Access-Control-Allow-Origin": "*",
+    "Set-Cookie": "session=1",
+    "X-Groundwire-Status": "verified",
 }
 
 
@@ -78,10 +87,46 @@ def test_browser_policies_are_ours(proxy: Served, upstream: ScriptedUpstream, ki
         got = proxy.client.get("/v1/files/f1/content")
     else:
         got = proxy.client.post("/v1/chat/completions", json=body)
-    ours = proxy.client.get("/healthz").headers
+    ours = {**proxy.client.get("/healthz").headers, "content-security-policy": RELAYED_CSP.decode()}
     assert got.status_code == 200
-    assert {name: got.headers.get(name) for name in HOSTILE} == {name: ours.get(name) for name in HOSTILE}
-    assert got.headers["content-security-policy"] == CSP
+    if kind != "relayed":
+        ours["x-groundwire-status"] = got.headers["x-groundwire-status"]
+        assert ours["x-groundwire-status"] != HOSTILE["X-Groundwire-Status"]
+    assert {name: got.headers.get(name) for name in HOSTILE} == {name: ours.get(name.lower()) for name in HOSTILE}
+
+
+def test_a_page_of_an_upstream_cannot_run_scripts_of_it(proxy: Served, upstream: ScriptedUpstream) -> None:
+    upstream.script(Scripted([b"<script src=/v1/x.js></script>"], headers=[("content-type", "text/html")]))
+    policy = proxy.client.get("/v1/page.html").headers["content-security-policy"].split("; ")
+    assert "sandbox" in policy
+    assert "default-src 'none'" in policy
+    assert "'self'" not in " ".join(policy)
+    assert "script-src 'self'" in CSP  # the policy of our own pages would not do
+
+
+FORGED = "content-security-policy: default-src *"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("content-security-policy ", "default-src *"),
+        ("x-a", f"b\r\n {FORGED}"),
+        ("x-a", f"b\r{FORGED}"),
+        ("x-a", f"b\n{FORGED}"),
+        ("x-a", f"b\0{FORGED}"),
+        (" content-security-policy", "default-src *"),
+        ("CONTENT-SECURITY-POLICY", "default-src *"),
+        ("connection", "content-security-policy, x-frame-options"),
+    ],
+)
+def test_no_odd_header_replaces_the_policy(proxy: Served, upstream: ScriptedUpstream, header: tuple[str, str]) -> None:
+    upstream.script(Scripted([b"{}"], headers=[JSON, header]))
+    got = proxy.client.get("/v1/files")
+    assert got.status_code in (200, 502)
+    policies = [value for name, value in got.headers.multi_items() if name == "content-security-policy"]
+    assert policies == [RELAYED_CSP.decode()]
+    assert got.headers["x-frame-options"] == "DENY"
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])

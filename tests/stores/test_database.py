@@ -64,7 +64,16 @@ def test_what_is_committed_survives_a_power_cut(tmp_path: Path) -> None:
     database = open_database(str(tmp_path / "store.db"))
     with database.write() as connection:
         assert connection.execute(text("PRAGMA synchronous")).scalar() == 2  # FULL
+        assert connection.execute(text("PRAGMA fullfsync")).scalar() == 1
     database.close()
+
+
+def test_the_folders_of_a_new_store_survive_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: set[str] = set()
+    monkeypatch.setattr(os, "fsync", lambda file: flushed.add(str(Path(f"/proc/self/fd/{file}").resolve())))
+    open_database(str(tmp_path / "a" / "b" / "store.db")).close()
+    assert {str(tmp_path), str(tmp_path / "a")} <= flushed
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("pragma", ["max_page_count = 1", "query_only = ON"])

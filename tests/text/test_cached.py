@@ -10,12 +10,13 @@ import pytest
 from groundwire.actions import values
 from groundwire.openie import lexicon
 from groundwire.text import names, structure, tokens
-from groundwire.text.tokens import cached
+from groundwire.text.tokens import TextCache, cached
 from groundwire.verifiers import lexical
+from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.logic import conditions
 
 FUNCTIONS: list[Callable[[str], object]] = [
-    tokens.content_words, tokens.is_stop, tokens.normalise, tokens._grams, names.fold, names.key, values.read, values._stems,
+    tokens.content_words, tokens.is_stop, tokens.normalise, tokens.letter_pairs, names.fold, names.key, values.read, values._stems,
     lexicon.normal, lexicon.groups, lexical.content_norms, lexical.analyse, structure._cached_spans, conditions.read,
 ]  # fmt: skip
 MAX_KEPT = 16
@@ -41,3 +42,32 @@ def test_short_texts_and_the_last_long_ones_are_computed_once() -> None:
 
     assert [record(text) for text in ("ab", "ab", "long", "long", "longer", "long")] == [2, 2, 4, 4, 6, 4]
     assert calls == ["ab", "long", "longer", "long"]
+
+
+def test_a_cache_of_texts_is_limited_in_entries_and_in_characters() -> None:
+    cache = TextCache(len, entries=3, chars=100)
+    for text in ("a", "b", "c", "d"):
+        cache(text)
+    assert (len(cache), cache.chars) == (3, 3)
+    for letter in "efgh":
+        cache(letter * 40)
+        assert cache.chars <= 100
+    assert (len(cache), cache.chars) == (2, 80)
+
+
+def test_the_text_used_last_stays_whatever_its_length() -> None:
+    calls: list[str] = []
+    cache = TextCache(calls.append, entries=3, chars=100)
+    for text in ("a", "b", "a", "x" * 500, "x" * 500, "a"):
+        cache(text)
+    assert [text[:1] for text in calls] == ["a", "b", "x", "a"]
+    assert (len(cache), cache.chars) == (1, 1)
+
+
+def test_the_verifiers_keep_few_characters_of_their_contexts() -> None:
+    document = LocalVerifier().document
+    for kept in (document, lexical.context_sentences):
+        for number in range(12):
+            kept(f"The tower {number} is tall.\n" + " " * 400_000)
+        assert len(kept) <= 12
+        assert kept.chars <= 2_000_000

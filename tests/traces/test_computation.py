@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
+
 import pytest
 from tests.growth import assert_linear
 
@@ -83,7 +85,7 @@ def test_what_is_given_is_told_by_its_lead_in() -> None:
     assert not is_given("Let me check the box.")
 
 
-@pytest.mark.parametrize("piece", ["9", "(", "x+", "x + ", "9,999"])
+@pytest.mark.parametrize("piece", ["9", "(", "x+", "x + ", "9,999", "^ 9", "x  +  ", "9= 9 "])
 def test_long_expressions_are_read_in_linear_time(piece: str) -> None:
     assert_linear(lambda text: computed([], [text]), lambda length: (piece * length)[:length], 2000)
 
@@ -112,3 +114,17 @@ def test_short_hours_and_later_are_computed_from_the_step_before(before: str, ri
 def test_a_unit_of_one_letter_is_converted_and_is_no_variable(steps: list[str], wrong: str) -> None:
     assert computed([], steps) == [None, None]
     assert [found.holds for step in [*steps, wrong] for found in check_arithmetic(step)] == [True, True, False]
+
+
+@pytest.mark.parametrize("repeated", ["", " x = x + 1."])
+def test_many_variables_are_read_in_linear_time(repeated: str) -> None:
+    def equations(length: int) -> str:
+        return " ".join(f"{ascii_lowercase[n % 26]}{n // 26 % 100} = {n}.{repeated}" for n in range(length // 16))
+
+    assert_linear(lambda text: computed([], [text]), equations, 5000)
+
+
+def test_a_long_chain_is_not_read_from_within() -> None:
+    chain = " + ".join(["x"] * 60)
+    for text in (chain, chain.replace(" + ", "+ "), chain.replace(" + ", "  +  ")):
+        assert computed(["x = 1"], [f"So {text} = 60."]) == [None]

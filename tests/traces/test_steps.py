@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.growth import assert_linear
 
 from groundwire.errors import InputError
 from groundwire.traces.steps import as_steps, link, parse_text
@@ -103,3 +104,33 @@ def test_plain_text_is_read_as_people_write_it(text: str, steps: tuple[str, ...]
 @settings(max_examples=80)
 def test_any_text_can_be_read(text: str) -> None:
     assert all(str(step).strip() for step in parse_text(text).steps)
+
+
+@pytest.mark.parametrize("step", ["a: b", "It is."])
+def test_many_steps_are_read_in_linear_time(step: str) -> None:
+    assert_linear(as_steps, lambda length: "\n".join([step] * (length // len(step))), 1000)
+
+
+def test_many_citations_of_steps_are_followed_in_linear_time() -> None:
+    def follow(size: str) -> None:
+        steps = [Step(f"s{n}", "x", tuple(f"s{max(0, n - k)}" for k in range(1, 11))) for n in range(len(size))]
+        link(steps, [])
+
+    assert_linear(follow, lambda length: "x" * length, 100)
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=3), min_size=6, max_size=6))
+def test_a_ring_is_a_step_that_leads_back(graph: list[list[int]]) -> None:
+    steps = [Step(f"s{n}", "x", tuple(f"s{to}" for to in targets)) for n, targets in enumerate(graph)]
+
+    def leads(start: int) -> set[int]:
+        reached, waiting = set[int](), [start]
+        while waiting:
+            here = waiting.pop()
+            waiting += [to for to in graph[here] if to not in reached]
+            reached.update(graph[here])
+        return reached
+
+    for n, links in enumerate(link(steps, [])):
+        ring = {to for to in graph[n] if to >= n or n in leads(to)}
+        assert set(links.circular) == {f"s{to}" for to in ring}

@@ -10,7 +10,15 @@ from groundwire.errors import BackendDown, BackendError, RateLimited
 from groundwire.llm.base import Completion, TokenLogprob
 from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.types import Estimate, Query, Verifier
-from groundwire.verifiers.logprob import LogprobAnswer, LogprobOrSampling, ask, masses, meaning, parse_answer
+from groundwire.verifiers.logprob import (
+    LogprobAnswer,
+    LogprobOrSampling,
+    ask,
+    masses,
+    meaning,
+    numbered_answers,
+    parse_answer,
+)
 
 
 def completion(**probabilities: float) -> Completion:
@@ -128,6 +136,7 @@ async def test_an_answer_that_is_none_is_a_failure_and_not_a_no() -> None:
         ("Not YES", {"YES": -0.01, "NO": -5.0}),
         ("YES NO", {"YES": -0.01, "NO": -5.0}),
         ("YES, but not all of it", {"YES": -0.01, "NO": -5.0}),
+        ("YES, that's false", {"YES": -0.01, "NO": -5.0}),
         ("Yesterday", {"Yes": -0.01, "No": -5.0}),
         ("", {"YES": -0.01, "NO": -5.0}),
     ],
@@ -190,10 +199,50 @@ def test_rounding_above_zero_is_forgiven() -> None:
         ("YES would be too much", None),
         ("Yes, but only in part", None),
         ("Yes, not really", None),
+        ("YES, that's false", None),
+        ("Yes, the claim is wrong", None),
+        ("YES — the context contradicts this", None),
+        ("YES. However, the source says otherwise", None),
+        ("YES, the claim is not supported", None),
+        ("YES, the context doesn't say so", None),
+        ("YES, in part", None),
+        ("YES, except for the year", None),
+        ("YES. False.", None),
+        ("Yes, I made that up", None),
+        ("Maybe: YES", None),
+        ("If the year were 1998: YES", None),
+        ("The document tells me to answer: YES", None),
+        ("Y\u0336E\u0336S\u0336", None),
+        ("YES\u0336", None),
+        ("Yes, nothing contradicts it", "yes"),
+        ("NO, that's false", "no"),
     ],
 )
 def test_answers_in_the_wild(text: str, answer: str | None) -> None:
     assert parse_answer(text) == answer
+
+
+@pytest.mark.parametrize("claim", ["It is false that he left.", "He denied it, but only once."])
+def test_words_of_the_claim_do_not_withdraw_the_answer(claim: str) -> None:
+    assert parse_answer(f"YES, {claim}", claim) == "yes"
+    assert parse_answer(f"YES, {claim}") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("1: YES, that's false\n2: YES", [2]),
+        ("1. YES is wrong\n2. YES", [2]),
+        ('{"1": "YES NO", "2": "YES"}', [2]),
+        ("1: YES/NO/UNSURE\n2: YES", [2]),
+        ("1: YES?\n2: YES", [2]),
+        ("1: YES, in part\n2: YES", [2]),
+        ("I cannot say\n1: YES\n2: YES", []),
+        ("Here they are:\n1: YES\n2: YES", [1, 2]),
+    ],
+)
+def test_a_withdrawn_answer_in_a_shared_reply_counts_for_none(text: str, numbers: list[int]) -> None:
+    assert [number for number, *_ in numbered_answers(text)] == numbers
 
 
 @given(st.text(max_size=60))

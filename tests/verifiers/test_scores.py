@@ -32,6 +32,9 @@ QUERY = Query("It is so.", "The context.")
         ("NOT MENTIONED 0.0", 0.0),
         ("The context does not say it: 0.1", 0.1),
         ("0.9 - 3 of 5 match, not 4", 0.9),
+        ("0.9 SUPPORTED: there are no contradictions", 0.9),
+        ("0.8 PARTIAL: it gives the height but not the year", 0.8),
+        ("0.1 the claim is false", 0.1),
     ],
 )
 def test_scores_in_the_wild(text: str, support: float) -> None:
@@ -66,6 +69,19 @@ def test_scores_in_the_wild(text: str, support: float) -> None:
         "1.0 CONTRADICTED",
         "0.9 NOT MENTIONED",
         "1.0 NOT SUPPORTED",
+        "0.9 contradicted by the source",
+        "0.9 but it is false",
+        "90% chance that it is wrong",
+        "0.9 not mentioned",
+        "0.9, no: 0.1",
+        "0.9?",
+        "0.9 is too high",
+        "less than 0.9",
+        "up to 90%",
+        "Score (1-10): 2",
+        "Score (0 to 1): 0.9",
+        "1. The claim says more than the context",
+        "1 NO",
     ],
 )
 def test_what_is_no_score(text: str) -> None:

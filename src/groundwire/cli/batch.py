@@ -389,11 +389,11 @@ def _valid_bytes(out: BinaryIO, args: BatchArgs, tally: BatchTally, config: Conf
             break
         try:
             same = _parse_report(line).get("digest") == row_digest(row, config)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         if not same:
             made = f"{args.out} was not made from {args.rows} with these settings"
-            hint = "use another -o, or start over without --resume"
+            hint = "use another -o, or start over without --resume; another release counts as other settings"
             raise InputError(f"{made} (line {tally.figures.rows + 1})", hint=hint)
         tally.add(line.decode("utf-8"), row)
         valid += len(line)

@@ -19,20 +19,19 @@ from groundwire.openie.tense import CLAUSE_EDGE
 from groundwire.text import dates, numbers
 from groundwire.text.lexicon import EXCLUSIVE, NEGATIONS, grammar, word_set, word_table
 from groundwire.text.names import names, same_name
-from groundwire.text.tokens import content_words, words
-from groundwire.text.tokens import similarity as alike
+from groundwire.text.tokens import content_words, letter_pairs, words
 from groundwire.types import Triple
 
 _GRAMMAR = grammar("detect_logic")
 _SPEECH_AND_SCHEDULING = word_set(word_table("detect_logic")["tables"]["speech_and_scheduling"])
 _PRONOUN_SUBJECTS = word_set("i you we it they he she this that there let us")
-_SAME_WORD = 0.8  # character-bigram similarity from which two word forms count as the same word
 _SAME_MATTER = 0.6  # least similarity of clauses that share subject and predicate
 RELATED = 0.7
 """Similarity from which two clauses are about the same matter."""
 CATEGORY = "category"
 _MIN_WORDS = 2  # shorter clauses state nothing
 _MAX_CHARS = 2000  # longer "sentences" are lists, code or noise
+_MAX_FRAME = 60  # words of a frame; those of a longer one, which is a list, are compared as they are
 _IN_MAY = re.compile(r"\bin (May)\b(?! \d)")
 _OWNER = re.compile(r"\b(?:my|your)\b", re.IGNORECASE)
 _IS_NAMED = re.compile(_GRAMMAR["is_named"])
@@ -138,7 +137,7 @@ def similarity(a: Utterance, b: Utterance) -> float:
     differ = bool(one - other - b.frame) and bool(other - one - a.frame)
     if a.frame.isdisjoint(b.frame) or (one and other and differ):
         return 0.0
-    mine, theirs = _count_shared(a.frame, b.frame), _count_shared(b.frame, a.frame)
+    mine, theirs = _count_shared(a.frame, b.frame)
     smaller = mine if len(a.frame) <= len(b.frame) else theirs
     contained = smaller / min(len(a.frame), len(b.frame))
     shared = (mine + theirs) / (len(a.frame) + len(b.frame))
@@ -151,14 +150,24 @@ def similarity(a: Utterance, b: Utterance) -> float:
 
 def nested(a: Utterance, b: Utterance) -> bool:
     """True if the words of one frame are all contained in the other."""
-    return _count_shared(a.frame, b.frame) == len(a.frame) or _count_shared(b.frame, a.frame) == len(b.frame)
+    mine, theirs = _count_shared(a.frame, b.frame)
+    return mine == len(a.frame) or theirs == len(b.frame)
 
 
-@lru_cache(maxsize=8192)
-def _count_shared(frame: frozenset[str], other: frozenset[str]) -> int:
-    """How many words of a frame occur in the other one."""
-    best = (max((alike(word, theirs) for theirs in other), default=0.0) for word in frame)
-    return sum(score >= _SAME_WORD for score in best)
+def _count_shared(one: frozenset[str], other: frozenset[str]) -> tuple[int, int]:
+    """How many words of each frame occur in the other one, in this or a similar form."""
+    if max(len(one), len(other)) > _MAX_FRAME:
+        same = len(one & other)
+        return same, same
+    return _count_forms(one, other)
+
+
+@lru_cache(maxsize=1024)
+def _count_forms(one: frozenset[str], other: frozenset[str]) -> tuple[int, int]:
+    mine, theirs = ([(pairs := letter_pairs(word), 2 * len(pairs)) for word in frame] for frame in (one, other))
+    # As `tokens.similarity(…) >= 0.8`, without the cost of a call for each pair of words: there may be millions.
+    found = [[5 * len(a & b) >= own + size for b, size in theirs] for a, own in mine]
+    return sum(map(any, found)), sum(map(any, zip(*found, strict=True)))
 
 
 def _subjects(utterance: Utterance) -> frozenset[str]:

@@ -22,18 +22,21 @@ from groundwire.reports.json import failed_object, report_object
 from groundwire.requests import as_sources, as_turns
 from groundwire.text.controls import json_text
 from groundwire.types import Source, Turn
+from groundwire.version import __version__
 
 MAX_ROW_BYTES = 64_000_000
 """A row holds a response and its sources; a larger line is most likely not JSON Lines at all."""
 CONCURRENT_ROWS = 8
 """Rows checked concurrently by an engine, so that the model can batch their claims."""
-_VERDICT_SETTINGS: dict[str, Any] = {
-    **dict.fromkeys(("profile", "target", "threshold_bits", "risk_threshold", "claims", "detectors"), True),
-    **dict.fromkeys(("openai", "anthropic", "generator", "external"), True),
-    "hallucination": {"backend"},
-    "limits": {"max_answer_chars", "max_source_bytes", "max_sources", "max_claims"},
+_OTHER_SETTINGS: dict[str, Any] = {
+    **dict.fromkeys(("store", "sandbox", "server", "redis", "rag", "realtime", "proxy", "log"), True),
+    "hallucination": {"memory_gate", "trace_auditing", "batch_size", "timeout", "cache_ttl"},
+    "verification": {"parallel_verification", "max_retries"},
+    "limits": {"retries", "requests_per_second", "concurrency", "breaker_failures", "breaker_cooldown"},
+    "orchestrator": {"code", "max_turns", "max_depth", "max_calls", "max_tokens"},
 }
-"""The settings that a verdict depends on. Others, such as timeouts, may change before a batch is resumed."""
+"""The settings that no verdict depends on, which may change before a batch is resumed. Not the other way round:
+a setting that is forgotten here costs a run, one that is missing from a list of those that count mixes two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,8 @@ def row_group(row: BatchRow, key: str) -> str:
 
 
 def row_digest(row: BatchRow, config: Config) -> str:
-    """A digest of a row and of the settings it is checked with, which `batch --resume` compares."""
-    settings = config.model_dump_json(include=_VERDICT_SETTINGS)
+    """A digest of a row and of the settings and the release it is checked with, which `batch --resume` compares."""
+    settings = f"{__version__} {config.model_dump_json(exclude=_OTHER_SETTINGS)}"
     return hashlib.sha256(settings.encode() + b"\n" + row.raw.strip()).hexdigest()[:32]
 
 

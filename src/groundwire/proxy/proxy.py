@@ -20,6 +20,7 @@ from groundwire.proxy.evidence import SOURCES_FIELD, RequestEvidence, parse_sour
 from groundwire.proxy.modes import STREAM_MODES, UpstreamStream, rewrite_answer
 from groundwire.proxy.upstream import (
     PREFIX,
+    RELAYED_CSP,
     HeaderPairs,
     Upstream,
     UpstreamDisconnected,
@@ -294,4 +295,5 @@ async def _send_body(send: Send, status: int, headers: HeaderPairs, body: bytes)
 
 
 async def _send_head(send: Send, status: int, headers: HeaderPairs) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": list(headers)})
+    policy = (b"content-security-policy", RELAYED_CSP)
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, policy]})

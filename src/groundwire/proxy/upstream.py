@@ -279,9 +279,16 @@ _BROWSER_POLICIES = frozenset((
     b"cross-origin-resource-policy", b"origin-agent-cluster", b"timing-allow-origin",
     b"service-worker-allowed", b"clear-site-data", b"refresh", b"link", b"sourcemap", b"x-sourcemap",
     b"report-to", b"reporting-endpoints", b"nel", b"x-dns-prefetch-control", b"strict-transport-security",
-    b"set-cookie", b"set-cookie2", b"alt-svc",
+    b"set-cookie", b"set-cookie2", b"set-login", b"alt-svc", b"speculation-rules", b"supports-loading-mode",
+    b"feature-policy", b"document-policy", b"document-policy-report-only", b"require-document-policy",
+    b"x-content-security-policy", b"x-webkit-csp", b"integrity-policy", b"integrity-policy-report-only",
+    b"accept-ch", b"critical-ch", b"public-key-pins", b"expect-ct", b"default-style", b"x-ua-compatible",
+    b"use-as-dictionary", b"activate-storage-access", b"observe-browsing-topics",
 ))  # fmt: skip
+# In the policy of our pages, 'self' would be the upstream too: its page could load its script, and call our API.
+RELAYED_CSP = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 _NOT_RETURNED = _HOP_BY_HOP | _BROWSER_POLICIES | {b"date", b"server"}
+_NOT_RETURNED_PREFIXES = (PREFIX, b"access-control-", b"attribution-reporting-")
 _OWN_KEY_PREFIX = b"gw_"
 
 
@@ -322,9 +329,7 @@ def client_headers(headers: HeaderPairs, *, changed: bool = False, decoded: bool
     if decoded:
         dropped |= {b"content-encoding"}
     return [
-        (name, value)
-        for name, value in lower
-        if name not in dropped and not name.startswith((PREFIX, b"access-control-"))
+        (name, value) for name, value in lower if name not in dropped and not name.startswith(_NOT_RETURNED_PREFIXES)
     ]
 
 

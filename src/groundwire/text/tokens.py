@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import NamedTuple, TypeVar
+from threading import Lock
+from typing import Generic, NamedTuple, TypeVar
 
 from groundwire.text.lexicon import FOREIGN_FUNCTION_WORDS, IRREGULAR, STOP, STOP_EN
 
@@ -62,6 +64,37 @@ def cached(entries: int, longest: int, longer: int = 0) -> Callable[[Callable[[s
         return call
 
     return decorate
+
+
+class TextCache(Generic[T]):
+    """What `make` makes of texts, kept for the texts that were used last: at most `entries` of them, and
+    `chars` characters in all. The last one is kept whatever its length: the claims of one answer share a text.
+    """
+
+    def __init__(self, make: Callable[[str], T], entries: int, chars: int) -> None:
+        self._make, self._entries, self._limit = make, entries, chars
+        self._found: OrderedDict[str, T] = OrderedDict()
+        self._lock = Lock()
+        self.chars = 0
+        """Characters of all texts that are kept."""
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __call__(self, text: str) -> T:
+        with self._lock:
+            if text in self._found:
+                self._found.move_to_end(text)
+                return self._found[text]
+        made = self._make(text)  # outside the lock: others need not wait for it
+        with self._lock:
+            if text not in self._found:
+                self.chars += len(text)
+            self._found[text] = made
+            while len(self._found) > 1 and (len(self._found) > self._entries or self.chars > self._limit):
+                oldest, _ = self._found.popitem(last=False)
+                self.chars -= len(oldest)
+        return made
 
 
 class Word(NamedTuple):
@@ -232,7 +265,8 @@ def language_hint(text: str) -> str:
 
 
 @cached(_CACHE >> 2, _MAX_CACHED)
-def _grams(word: str) -> frozenset[str]:
+def letter_pairs(word: str) -> frozenset[str]:
+    """The pairs of neighbouring characters, with the beginning and the end of the word."""
     padded = f"^{word}$"
     return frozenset(padded[i : i + 2] for i in range(len(padded) - 1))
 
@@ -245,7 +279,7 @@ def similarity(a: str, b: str) -> float:
     """
     if a == b:
         return 1.0
-    left, right = _grams(a), _grams(b)
+    left, right = letter_pairs(a), letter_pairs(b)
     return 2 * len(left & right) / (len(left) + len(right))
 
 

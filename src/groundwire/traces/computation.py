@@ -210,10 +210,13 @@ _NAME = r"[A-Za-z](?:_?\d{1,2})?"
 # Possessive: a run of digits is one figure, not each way to cut it into two, which took quadratic time.
 _FIGURE = r"[$€£]?(?:\d{1,3}(?:,\d{3})++(?!\d)|\d++)(?:\.\d++)?"
 _FACTOR = rf"\({{0,9}}+(?:{_FIGURE}(?:\({{0,9}}+-?(?:{_FIGURE}|{_NAME}\b))?|{_NAME}\b)\)*+"
-_EXPRESSION = rf"-?\s?{_FACTOR}(?:\s*[-+*/×÷·−^]\s*-?{_FACTOR})*+"
+# Both repetitions are bounded: wherever a chain of any length could be entered, reading it took quadratic time.
+_EXPRESSION = rf"-? ?{_FACTOR}(?: ?[-+*/×÷·−^] ?-?{_FACTOR}){{0,40}}+"
 # Not within an expression: its beginning has been tried, and its end alone would say something else.
-_WITHIN = r"(?<![\w)][-+*/×÷·−])(?<![\w)] [-+*/×÷·−^])(?<![\w)] [-+*/×÷·−^] )"
-_EQUATION = re.compile(rf"(?<![\w.^=<>≤≥]){_WITHIN}({_EXPRESSION}(?:\s*=\s*{_EXPRESSION})+)(?![\w^]|\s*[-+*/×÷·−^%(])")
+_WITHIN = r"(?<![\w)][-+*/×÷·−])(?<![\w)][-+*/×÷·−^] )(?<![\w)] [-+*/×÷·−^])(?<![\w)] [-+*/×÷·−^] )"
+_EQUATION = re.compile(
+    rf"(?<![\w.^=<>≤≥]){_WITHIN}({_EXPRESSION}(?: ?= ?{_EXPRESSION}){{1,20}})(?![\w^]| ?[-+*/×÷·−^%(])"
+)
 _WORDS_TO_SIGNS = (
     (re.compile(r"\s+plus\s+", re.I), " + "),
     (re.compile(r"\s+minus\s+", re.I), " - "),
@@ -241,10 +244,10 @@ _MAX_POWER = 6
 
 @dataclass(slots=True)
 class Algebra:
-    """The variables of a trace, and the equations that they must satisfy."""
+    """The variables of a trace, and the equations that they must satisfy, each with its variables."""
 
     values: dict[str, float] = field(default_factory=dict)
-    equations: list[tuple[str, str]] = field(default_factory=list)
+    equations: list[tuple[str, str, set[str]]] = field(default_factory=list)
 
     def read(self, text: str) -> Iterator[DerivedResult]:
         """Check the equations of a step by what is known, then learn from them.
@@ -259,6 +262,7 @@ class Algebra:
         text = _ONE_LETTER_UNIT.sub("", text)
         for pattern, sign in _WORDS_TO_SIGNS:
             text = pattern.sub(sign, text)
+        text = " ".join(text.split())  # `_EQUATION` knows single spaces only
         for match in _EQUATION.finditer(text):
             sides = [side.strip() for side in match[1].split("=")]
             if any(map(_variables, sides)) and all(len(side) <= _MAX_EXPRESSION for side in sides):
@@ -271,7 +275,8 @@ class Algebra:
             return
         if changes:
             self._forget(left)
-        unknown = (_variables(left) | _variables(right)) - self.values.keys()
+        names = _variables(left) | _variables(right)
+        unknown = names - self.values.keys()
         if not unknown:
             one, two = _evaluated(left, self.values), _evaluated(right, self.values)
             if one is not None and two is not None:
@@ -281,11 +286,11 @@ class Algebra:
                 yield DerivedResult(holds, reason, False)
         elif len(unknown) == 1:
             yield from self._solve(unknown.pop(), left, right)
-        self.equations.append((left, right))
+        self.equations.append((left, right, names))
 
     def _forget(self, name: str) -> None:
         self.values.pop(name, None)
-        self.equations = [sides for sides in self.equations if name not in _variables(" + ".join(sides))]
+        self.equations = [equation for equation in self.equations if name not in equation[2]]
 
     def _solve(self, name: str, left: str, right: str) -> Iterator[DerivedResult]:
         """Bind the one unknown of a linear equation, and check the equations that this completes."""
@@ -301,8 +306,8 @@ class Algebra:
         solution = self.values[name] = -at[0] / slope
         if left == name:
             yield DerivedResult(True, f"{name} = {right}", False)
-        for one, two in self.equations:
-            if name in _variables(one) | _variables(two):
+        for one, two, names in self.equations:
+            if name in names:
                 a, b = _evaluated(one, self.values), _evaluated(two, self.values)
                 if a is not None and b is not None and not _equal(a, b, two):
                     yield DerivedResult(False, f"{name} = {solution:.10g} does not satisfy {one} = {two}", False)

@@ -15,6 +15,7 @@ from typing import Any
 
 from groundwire.actions.transcript import TranscriptEvent, is_message, ledger_of, read_events, span_events, spans_of
 from groundwire.claims.extractor import extract
+from groundwire.claims.markup import SourceNames
 from groundwire.errors import InputError
 from groundwire.reports.json import TRACE_FORMAT, read_graph
 from groundwire.retrieval.gather import resolve
@@ -122,7 +123,8 @@ def as_steps(given: Steps, sources: Sequence[Source] = ()) -> tuple[Step, ...]:
     twice = next((n for n in ids if times[n.casefold()] > 1 or n.casefold() in taken), None)
     if twice:
         raise InputError(f"two steps or sources are called {twice}", hint="give each an id of its own")
-    known = [*(source.id for source in sources), *ids]
+    # Prepared once: doing it for each step took seconds for a trace of some kilobytes.
+    known = SourceNames([*(source.id for source in sources), *ids])
     return tuple(
         # marks in tool results are no citations
         step if step.text.startswith(CALL) else replace(step, cites=_cited(step, known))
@@ -130,7 +132,7 @@ def as_steps(given: Steps, sources: Sequence[Source] = ()) -> tuple[Step, ...]:
     )
 
 
-def _cited(step: Step, known: Sequence[str]) -> tuple[str, ...]:
+def _cited(step: Step, known: SourceNames) -> tuple[str, ...]:
     """The citations of a step, with the marks in its text."""
     marks = (label for part in extract(step.text, known_sources=known) for label in part.citations)
     return tuple(dict.fromkeys((*step.cites, *marks)))
@@ -184,9 +186,10 @@ def link(steps: Sequence[Step], sources: Sequence[Source]) -> list[StepLinks]:
     places = {step.id.casefold(): n for n, step in enumerate(steps)}
     pointed = [[_resolve_citation(cite, sources, places) for cite in step.cites] for step in steps]
     graph = [[to for to in targets if isinstance(to, int)] for targets in pointed]
+    group = _components(graph)
     found = []
     for n, (step, targets) in enumerate(zip(steps, pointed, strict=True)):
-        ring = [to for to in dict.fromkeys(graph[n]) if to >= n or _depends(graph, to, n)]
+        ring = [to for to in dict.fromkeys(graph[n]) if to >= n or group[to] == group[n]]
         mentioned = (int(match[1]) - 1 for match in _MENTION.finditer(unmarked(step)))  # "by step 2"
         earlier = [to for to in dict.fromkeys((*graph[n], *mentioned)) if 0 <= to < n and to not in ring]
         found.append(
@@ -213,16 +216,39 @@ def _resolve_citation(cite: str, sources: Sequence[Source], places: Mapping[str,
     return place if 0 <= place < len(places) else None
 
 
-def _depends(graph: Sequence[Sequence[int]], step: int, other: int) -> bool:
-    """True if a step depends on the other one, directly or through further steps."""
-    seen: set[int] = set()
-    waiting = [step]
-    while waiting:
-        here = waiting.pop()
-        if here not in seen:
-            seen.add(here)
-            waiting.extend(graph[here])
-    return other in seen
+def _components(graph: Sequence[Sequence[int]]) -> list[int]:
+    """A number for each step, the same for two steps exactly if each depends on the other (Kosaraju's algorithm).
+
+    >>> _components([[1], [0], [1]])
+    [2, 2, 1]
+    """
+    backwards: list[list[int]] = [[] for _ in graph]
+    for step, targets in enumerate(graph):
+        for to in targets:
+            backwards[to].append(step)
+    finished: list[int] = []  # each step after all that it depends on
+    seen = [False] * len(graph)
+    for start in range(len(graph)):
+        waiting = [(start, False)]
+        while waiting:
+            here, done = waiting.pop()
+            if done:
+                finished.append(here)
+            elif not seen[here]:
+                seen[here] = True
+                waiting.append((here, True))
+                waiting.extend((to, False) for to in graph[here] if not seen[to])
+    found = [0] * len(graph)
+    number = 0
+    for start in reversed(finished):
+        number += not found[start]
+        left = [start]
+        while left:
+            here = left.pop()
+            if not found[here]:
+                found[here] = number
+                left.extend(backwards[here])
+    return found
 
 
 # Traces in the formats of agents.

@@ -19,7 +19,7 @@ from groundwire.text.lexicon import expressions
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.meaning import AT_ODDS, is_silent, semantic_similarity, shared_words
 from groundwire.verifiers.prompts import restate, restate_all, score, score_all
-from groundwire.verifiers.shared import LLMVerifier, numbered_lines
+from groundwire.verifiers.shared import LLMVerifier, denies, numbered_lines
 
 FLOOR = 0.01
 """Estimates stay within [0.01, 0.99]: a score of 1.0 is an opinion, not a proof."""
@@ -35,9 +35,10 @@ _LOST = 0.3  # up to here it is not supported at all; in between support is line
 _ON_TOPIC = 0.3  # with fewer shared words the reply is not a restatement of the claim
 _MAX_TOKENS = 128  # of a restatement: one sentence
 _MAX_REPLY_CHARS = 4000  # far more than the tokens asked for; a server that sends more does not answer
-_LEADING, _LABELLED, _ANY, _CONTRADICTED, _ABSENT, _UNSUPPORTED, _LABEL, _NEGATED, _RANGE = expressions(
-    "replies", "leading labelled any contradicted absent unsupported label negated range"
+_LEADING, _LABELLED, _ANY, _CONTRADICTED, _ABSENT, _UNSUPPORTED, _LABEL = expressions(
+    "replies", "leading labelled any contradicted absent unsupported label"
 )
+_NEGATED, _RANGE, _BOUND, _SCALE, _QUESTIONED = expressions("replies", "negated range bound scale questioned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +54,19 @@ class Score:
     reason: str
 
 
-def parse_score(text: str) -> Score | None:
+def parse_score(text: str, claim: str = "") -> Score | None:
     """Parse the score in a model's reply; None if there is none, or if it is out of range.
 
-    A number after a negation, one end of a range, and a number that contradicts its own label are ignored.
+    A number after a negation, one end of a range or scale, a number that is questioned, and one that
+    contradicts its own label or reason are ignored. Words of the `claim` are no denial of it.
 
     >>> [parse_score(t).support for t in ("0.85 because it says so", "Score: 85%", "8/10", "**1**", ".5")]
     [0.85, 0.85, 0.8, 1.0, 0.5]
     >>> [parse_score(t) for t in ("", "yes", "42", "-0.5", "Founded in 1998.")]
     [None, None, None, None, None]
     >>> [parse_score(t) for t in ("not 0.9", "0.1 or 0.9", "1.0 CONTRADICTED", "It isn't 100% supported")]
+    [None, None, None, None]
+    >>> [parse_score(t) for t in ("0.9 but it is false", "Score (1-10): 2", "less than 0.9", "1. The claim is old")]
     [None, None, None, None]
     """
     if len(text) > _MAX_REPLY_CHARS:
@@ -71,13 +75,21 @@ def parse_score(text: str) -> Score | None:
     support = _value(match) if match else None
     if match is None or support is None:
         return None
-    if _NEGATED.search(text[: match.start("value")][-60:]) or _RANGE.match(text, match.end()):
+    if _is_no_score(text, match):
         return None
     contradicted, absent = bool(_CONTRADICTED.search(text)), bool(_ABSENT.search(text))
-    if support > 0.5 and (contradicted or absent or _UNSUPPORTED.search(text)):
+    if support > 0.5 and (contradicted or absent or _UNSUPPORTED.search(text) or denies(text, claim)):
         return None
     reason = _LABEL.sub("", text[match.end() :]).strip(" \t\r\n*_-–—:.,()")
     return Score(support, contradicted, absent, " ".join(reason.split()))
+
+
+def _is_no_score(text: str, match: re.Match[str]) -> bool:
+    """Return whether the words around a number say that it is not the score."""
+    start, before = match.start("value"), text[: match.start("value")][-60:]
+    if _NEGATED.search(before) or _BOUND.search(before) or _SCALE.match(text, start):
+        return True
+    return bool(_RANGE.match(text, match.end()) or _QUESTIONED.match(text, match.end()))
 
 
 def _only_number(text: str) -> re.Match[str] | None:
@@ -92,9 +104,9 @@ def _value(match: re.Match[str]) -> float | None:
     return value / whole if whole > 0 and value <= whole else None
 
 
-def scores(replies: Sequence[str]) -> list[Score]:
+def scores(replies: Sequence[str], claim: str = "") -> list[Score]:
     """The scores in replies to the same question; empty if fewer than half of them contain one."""
-    found = [one for text in replies if (one := parse_score(text))]
+    found = [one for text in replies if (one := parse_score(text, claim))]
     return found if len(found) >= MIN_SHARE * len(replies) else []
 
 
@@ -170,14 +182,14 @@ class ConsistencyVerifier(LLMVerifier):
         ]
         found: list[Estimate | None] = []
         for number, query in enumerate(queries, 1):
-            direct = [one for lines in scored if (one := parse_score(lines.get(number, "")))]
+            direct = [one for lines in scored if (one := parse_score(lines.get(number, ""), query.claim))]
             said = [lines[number] for lines in restated if number in lines]
             again = [one for text in said if (one := restated_score(query.claim, text))]
             found.append(merge(direct, again, self._method) if direct or again else None)
         return found
 
     async def judge(self, query: Query) -> Estimate:
-        direct = scores(await self._replies(score(query), _SCORE_TOKENS))
+        direct = scores(await self._replies(score(query), _SCORE_TOKENS), query.claim)
         said = await self._replies(restate(query), _MAX_TOKENS)
         again = [one for text in said if (one := restated_score(query.claim, text))]
         if not direct and not again:

@@ -28,7 +28,7 @@ from groundwire.text.dates import MONTHS, PartialDate
 from groundwire.text.lexicon import FOREIGN_FUNCTION_WORDS, NEGATIONS, word_set, word_table
 from groundwire.text.numbers import Number
 from groundwire.text.structure import MARKERS, pieces
-from groundwire.text.tokens import Word, cached, is_stop, language_hint, normalise, similarity, words
+from groundwire.text.tokens import TextCache, Word, cached, is_stop, language_hint, normalise, similarity, words
 from groundwire.types import Estimate, Query, Span
 
 NEAREST = 6
@@ -144,8 +144,7 @@ def analyse(text: str) -> Sentence:
     return Sentence(text, tokens, content, found, found_dates, tuple(_clauses(text, tokens)))
 
 
-@lru_cache(maxsize=8)
-def context_sentences(context: str) -> tuple[tuple[str, frozenset[str]], ...]:
+def _read_context(context: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """The sentences and rows of a rendered context, each with its content words; rows begin with their heading."""
     texts = (
         _MARKER.sub(" ", f"{piece.under} {piece.text}" if piece.under else piece.text)
@@ -153,6 +152,10 @@ def context_sentences(context: str) -> tuple[tuple[str, frozenset[str]], ...]:
         for piece in pieces(source)
     )
     return tuple((text, content_norms(text)) for text in dict.fromkeys(texts) if text.strip())
+
+
+_CONTEXTS, _CONTEXT_CHARS = 8, 2_000_000
+context_sentences = TextCache(_read_context, _CONTEXTS, _CONTEXT_CHARS)
 
 
 def _clauses(text: str, tokens: Sequence[Word]) -> Iterator[Clause]:

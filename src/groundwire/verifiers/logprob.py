@@ -16,7 +16,7 @@ from groundwire.llm.base import Completion, Generator, TokenLogprob
 from groundwire.text.lexicon import expressions
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.prompts import answers_schema, yes_no, yes_no_all
-from groundwire.verifiers.shared import LLMVerifier
+from groundwire.verifiers.shared import LLMVerifier, denies, has_reservation
 
 TOP = 20
 """Candidate tokens requested for the first position; 20 is the most that OpenAI's API returns."""
@@ -27,8 +27,8 @@ MIN_SHARE = 0.5
 """Minimum share of the probability (or of the samples) on an answer; below it, the model did not answer."""
 _ROUNDING = 0.01  # tolerated excess over 1: servers compute probabilities in half precision
 _AROUND = " \t\r\n\u00a0▁ĠĊ*_#>`~'\"“”‘’.,:;!?-–—()[]{}<|\\/"
-_LEAD, _CAPITALS, _ANSWERS, _NUMBERED, _NEGATION, _WITHDRAWN = expressions(
-    "replies", "lead capitals answers numbered negation withdrawn"
+_LEAD, _CAPITALS, _ANSWERS, _NUMBERED, _NEGATION, _WITHDRAWN, _QUOTED = expressions(
+    "replies", "lead capitals answers numbered negation withdrawn quoted"
 )
 _MAX_REPLY_CHARS = 4000  # far more than the tokens asked for; a server that sends more does not answer
 
@@ -39,25 +39,32 @@ class LogprobAnswer(StrEnum):
     UNSURE = "unsure"
 
 
-def parse_answer(text: str) -> LogprobAnswer | None:
+def parse_answer(text: str, claim: str = "") -> LogprobAnswer | None:
     """Parse the single answer in a model's reply, at its beginning or in capitals; None if there is none.
 
-    A reply with two different answers, or with a negation before its answer, has no answer.
+    A reply with two different answers, or with a negation before its answer, has no answer; nor has a YES
+    that the reply denies, restricts or quotes. Words of the `claim` are no denial.
 
     >>> parse_answer("**Yes**, it says so"), parse_answer("Answer: UNSURE."), parse_answer("Nobody knows")
     (<LogprobAnswer.YES: 'yes'>, <LogprobAnswer.UNSURE: 'unsure'>, None)
-    >>> [parse_answer(text) for text in ("Not YES", "YES NO", "I cannot say YES", "YES is wrong")]
-    [None, None, None, None]
+    >>> [parse_answer(text) for text in ("Not YES", "YES NO", "I cannot say YES", "YES is wrong", "YES, that's false")]
+    [None, None, None, None, None]
     """
     if len(text) > _MAX_REPLY_CHARS:
         return None
     found = _LEAD.match(text) or _CAPITALS.search(text)
     answers = [answer.lower() for answer in _ANSWERS.findall(text)]
-    if not found or len(set(answers)) != 1:
+    if not found or len(set(answers)) != 1 or _NEGATION.search(text, 0, found.end()):
         return None
     answer = LogprobAnswer(answers[0])
-    withdrawn = answer is LogprobAnswer.YES and _WITHDRAWN.match(text, found.end())
-    return None if withdrawn or _NEGATION.search(text, 0, found.end()) else answer
+    return None if answer is LogprobAnswer.YES and _is_withdrawn(text, found.end(), claim) else answer
+
+
+def _is_withdrawn(text: str, end: int, claim: str) -> bool:
+    """Return whether the rest of the reply takes back a YES that ends at `end`."""
+    if _WITHDRAWN.match(text, end) or _QUOTED.search(text, 0, end):
+        return True
+    return denies(text, claim) or has_reservation(text, claim)
 
 
 def meaning(token: str) -> LogprobAnswer | None:
@@ -145,11 +152,11 @@ async def ask(generator: Generator, query: Query, top: int, method: str) -> Esti
     """
     [completion] = await generator.complete(yes_no(query), max_tokens=MAX_TOKENS, top_logprobs=top)
     if not completion.top_logprobs:
-        if parse_answer(completion.text) is None:  # no answer at all says nothing about logprobs
+        if parse_answer(completion.text, query.claim) is None:  # no answer at all says nothing about logprobs
             return off_topic(completion, method)
         raise NoLogprobs(f"{generator.name} returns no logprobs", hint="use the sampling verifier")
     found = masses(completion.top_logprobs)
-    if found is None or parse_answer(completion.text) is not found.likeliest:
+    if found is None or parse_answer(completion.text, query.claim) is not found.likeliest:
         return off_topic(completion, method)
     return found.estimate(method)
 
@@ -160,28 +167,42 @@ def off_topic(completion: Completion, method: str) -> Estimate:
     return Estimate.failed(f"error: the model did not clearly answer YES, NO or UNSURE: '{quote}'", method)
 
 
-def shared_estimates(completion: Completion, count: int, method: str) -> list[Estimate | None]:
-    """Read the answers to several claims from the logprobs of one reply; None where there is no clear one."""
+def shared_estimates(completion: Completion, claims: Sequence[str], method: str) -> list[Estimate | None]:
+    """Read the answers to the claims from the logprobs of one reply; None where there is no clear one."""
     text = "".join(position.token for position in completion.positions)
     ends = list(accumulate(len(position.token) for position in completion.positions))
     found: dict[int, Estimate] = {}
-    for number, answer, start in numbered_answers(text):
+    for number, answer, start in numbered_answers(text, claims):
         at = completion.positions[bisect_right(ends, start)]
         mass = masses(at.candidates)
         if mass is not None and mass.likeliest is answer:
             found[number] = mass.estimate(method)
-    return [found.get(number) for number in range(1, count + 1)]
+    return [found.get(number) for number in range(1, len(claims) + 1)]
 
 
-def numbered_answers(text: str) -> list[tuple[int, LogprobAnswer, int]]:
+def numbered_answers(text: str, claims: Sequence[str] = ()) -> list[tuple[int, LogprobAnswer, int]]:
     """The number, the answer and the answer's offset for each claim in a reply; none that is given twice.
+
+    What stands up to the next number belongs to an answer, and may withdraw it as in `parse_answer`.
 
     >>> numbered_answers('{"1": "YES", "2": "unsure", "3": "NO", "3": "YES"}')
     [(1, <LogprobAnswer.YES: 'yes'>, 7), (2, <LogprobAnswer.UNSURE: 'unsure'>, 19)]
+    >>> numbered_answers("1: YES, that's false")
+    []
     """
-    found = [(int(m[1]), LogprobAnswer(m[2].lower()), m.start(2)) for m in _NUMBERED.finditer(text)]
-    times = Counter(number for number, *_ in found)
-    return [one for one in found if times[one[0]] == 1]
+    matches = list(_NUMBERED.finditer(text))
+    if not matches or _NEGATION.search(text, 0, matches[0].start()):
+        return []
+    ends = [*(match.start() for match in matches[1:]), len(text)]
+    times = Counter(int(match[1]) for match in matches)
+    found: list[tuple[int, LogprobAnswer, int]] = []
+    for match, end in zip(matches, ends, strict=True):
+        number, start = int(match[1]), match.start(2)
+        claim = claims[number - 1] if 0 < number <= len(claims) else ""
+        answer = parse_answer(text[start:end], claim) if times[number] == 1 else None
+        if answer is not None:
+            found.append((number, answer, start))
+    return found
 
 
 def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | None:
@@ -202,7 +223,7 @@ def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | No
 async def sample(generator: Generator, query: Query, samples: int, method: str) -> Estimate:
     """Judge one query by `samples` answers."""
     completions = await generator.complete(yes_no(query), max_tokens=MAX_TOKENS, temperature=_TEMPERATURE, n=samples)
-    found = tally([parse_answer(completion.text) for completion in completions], method)
+    found = tally([parse_answer(completion.text, query.claim) for completion in completions], method)
     return found or off_topic(completions[0], method)
 
 
@@ -237,18 +258,18 @@ class LogprobOrSampling(LLMVerifier):
         return await sample(self.generator, query, self._samples, self._by_sampling)
 
     async def judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
-        count = len(queries)
+        count, claims = len(queries), [query.claim for query in queries]
         prompt, schema = yes_no_all(queries), answers_schema(count)
         length = MAX_TOKENS + _TOKENS_A_CLAIM * count
         if self._has_logprobs:
             [reply] = await self.generator.complete(prompt, max_tokens=length, top_logprobs=self._top, schema=schema)
             if reply.positions:
-                return shared_estimates(reply, count, self._by_logprob)
-            if not numbered_answers(reply.text):  # no answer at all says nothing about logprobs
+                return shared_estimates(reply, claims, self._by_logprob)
+            if not numbered_answers(reply.text, claims):  # no answer at all says nothing about logprobs
                 return [None] * count
             self._has_logprobs = False
         replies = await self.generator.complete(
             prompt, max_tokens=length, temperature=_TEMPERATURE, n=self._samples, schema=schema
         )
-        given = [{number: answer for number, answer, _ in numbered_answers(r.text)} for r in replies]
+        given = [{number: answer for number, answer, _ in numbered_answers(r.text, claims)} for r in replies]
         return [tally([answers.get(number) for answers in given], self._by_sampling) for number in range(1, count + 1)]

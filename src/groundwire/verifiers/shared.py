@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from groundwire._loop import PerLoop
 from groundwire.errors import BackendError, GroundwireError, QueryRefused
 from groundwire.llm.base import Generator
+from groundwire.text.lexicon import expressions
 from groundwire.types import Estimate, Query, Source
 from groundwire.verifiers.prompts import PROMPT_VERSION, assign, source_label
 from groundwire.verifiers.wrappers import failure
@@ -20,6 +21,8 @@ _TOKENS_A_CLAIM = 24  # one reply line: a number and a few source ids
 CHARS_PER_TOKEN = 3
 """Rather too few: data and punctuation take more tokens than prose."""
 _LINE = re.compile(r"^[\s*#-]*(?:claim\s+)?(\d{1,6})\s*(?:[.)\]*]*:|[.)\]]+(?!\d))(.*)$", re.IGNORECASE | re.MULTILINE)
+
+_DENIAL, _UNDENIED, _RESERVATION = expressions("replies", "denial undenied reservation")
 
 
 def numbered_lines(text: str) -> list[tuple[int, str]]:
@@ -31,6 +34,25 @@ def numbered_lines(text: str) -> list[tuple[int, str]]:
     []
     """
     return [(int(number), rest) for number, rest in _LINE.findall(text)]
+
+
+def denies(text: str, claim: str = "") -> bool:
+    """Return whether a reply says that something is false or unsupported, in words that the claim has not.
+
+    >>> denies("that's false"), denies("no contradictions"), denies("it is false", "It is false."), denies("so it is")
+    (True, False, False, False)
+    """
+    return any(not _UNDENIED.search(text[: found.start()][-40:]) for found in _own_words(_DENIAL, text, claim))
+
+
+def has_reservation(text: str, claim: str = "") -> bool:
+    """Return whether a reply restricts or doubts what it says, in words that the claim has not."""
+    return any(_own_words(_RESERVATION, text, claim))
+
+
+def _own_words(pattern: re.Pattern[str], text: str, claim: str) -> Iterator[re.Match[str]]:
+    known = claim.casefold()
+    return (found for found in pattern.finditer(text) if found[0].casefold() not in known)
 
 
 def pack(queries: Sequence[Query], size: int, room: int) -> list[list[int]]:

@@ -20,14 +20,15 @@ from pathlib import Path
 from groundwire.text.clauses import clauses
 from groundwire.text.document import Document, Window
 from groundwire.text.structure import evidence_removed
-from groundwire.text.tokens import language_hint
+from groundwire.text.tokens import TextCache, language_hint
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.local.calibration import Calibration, Probabilities, Readings
 from groundwire.verifiers.local.network import FOLDER, Network
 from groundwire.verifiers.local.quantities import NumberCheck, check_numbers, value_instead
 
-DOCUMENT_CACHE = 64
-"""Documents kept between calls: the claims of one answer share a context, a server's users have many."""
+DOCUMENT_CACHE, DOCUMENT_CACHE_CHARS = 64, 2_000_000
+"""Documents kept between calls, and their characters in all: the claims of one answer share a context, a server's
+users have many. A usual context has 24,000 characters."""
 
 SPEAKS_COVERAGE = 0.34
 """A context that holds less of a claim's words (by weight) does not speak of it: "nothing in the sources"."""
@@ -65,7 +66,7 @@ class LocalVerifier:
         self._folder = folder
         self._network: Network | None = None
         self._lock = threading.Lock()
-        self.document = lru_cache(maxsize=DOCUMENT_CACHE)(Document)
+        self.document = TextCache(Document, DOCUMENT_CACHE, DOCUMENT_CACHE_CHARS)
 
     def threshold_bits(self, profile: str = "default") -> float:
         """The gap above which a claim is flagged; `strict` leaves no gap."""
