@@ -185,10 +185,12 @@ class LocalModel(Verifier, Protocol):
 
 def _local(_: Config) -> BackendSpec:
     # Only here: other backends need no rules.
+    from groundwire.verifiers.reasons import ReasonVerifier
     from groundwire.verifiers.rules import RuleVerifier
 
     verifier: LocalModel = load(LOCAL, feature="the backend 'local'", extra="local")()
-    model, ruled, bits = LOCAL.rpartition(":")[2], ThreadedVerifier(RuleVerifier(verifier)), verifier.threshold_bits()
+    ruled = ThreadedVerifier(RuleVerifier(ReasonVerifier(verifier)))
+    model, bits = LOCAL.rpartition(":")[2], verifier.threshold_bits()
     return BackendSpec(ruled, model, model, CONTEXT_TOKENS, bits, risk_threshold=verifier.risk_threshold())
 
 
