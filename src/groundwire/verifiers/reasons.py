@@ -147,14 +147,14 @@ def _belongs(word: Word, quantity: Quantity, inside: Sequence[Quantity]) -> bool
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class ValueInstead:
     """`value` is empty where the piece speaks of the same thing, but of several values."""
 
     piece: TextPiece
     value: str
 
 
-def _instead(claim: str, quantity: Quantity, read: Sequence[TextPiece]) -> Replacement | None:
+def _instead(claim: str, quantity: Quantity, read: Sequence[TextPiece]) -> ValueInstead | None:
     """What the evidence gives in place of a quantity of the claim; None where it confirms it or gives nothing."""
     rivals = list(_rivals(claim, quantity, read))
     if not rivals:
@@ -164,7 +164,7 @@ def _instead(claim: str, quantity: Quantity, read: Sequence[TextPiece]) -> Repla
     if any(relation in ("same", "compatible") for *_, relation in top):
         return None
     values = {value for _, value, _ in top}
-    return Replacement(top[0][0], values.pop() if len(values) == 1 else "")
+    return ValueInstead(top[0][0], values.pop() if len(values) == 1 else "")
 
 
 def _rivals(claim: str, quantity: Quantity, read: Sequence[TextPiece]) -> Iterator[tuple[int, TextPiece, str, str]]:
