@@ -221,6 +221,7 @@ def test_a_named_citation_of_no_source_there_is_is_found(text: str, known: list[
         ("Staff get 25 days [staff handbook].", ["S0", "staff_handbook.pdf"], "staff_handbook.pdf"),
         ("Staff get 25 days [handbook, p. 3].", ["handbook"], "handbook"),
         ("Staff get 25 days [S0, section 2.1].", ["S0"], "S0"),
+        ("Staff get 25 days (see the handbook).", ["handbook"], "handbook"),
         ("Staff get 25 days [Smith2020].", ["Smith2020"], "Smith2020"),
     ],
 )

@@ -61,6 +61,7 @@ _LOCATOR = re.compile(
     r"[,:]?\s+(?:pp?\.?|pages?|§+|sec(?:tion|\.)?|ch(?:apter|\.)?|para(?:graph|\.)?|lines?)\s?\d[\d.–-]*\Z",
     re.IGNORECASE,
 )
+_SEE = re.compile(r"(?:see|cf\.)\s+(?:the\s+)?", re.IGNORECASE)
 _NO_ARTICLE = re.compile(r"(?:the|our|your|this)\s+", re.IGNORECASE)
 _WORD_NAME = re.compile(r"[^\W\d_][\w-]{2,30}")
 _A_WORD = re.compile(r"[^\W\d_](?:[^\W\d]|-){2,30}")
@@ -303,7 +304,7 @@ def _round(inside: str, before: str, names: SourceNames) -> tuple[str, ...]:
     prefix = _PREFIX.match(inside)
     if prefix:
         return _labels(inside[prefix.end() :], names) or _named_sources(inside, names)
-    labels = _labels(inside, names)
+    labels = _labels(_SEE.sub("", inside), names)
     named = (_SOURCE_LABEL.fullmatch(x) or _shape(x) in names.shapes or _is_cited_alone(x, names) for x in labels)
     return labels if all(named) else ()
 
