@@ -73,6 +73,33 @@ async def test_reasons_that_name_no_value_stay(reason: str) -> None:
     assert found.reason == reason
 
 
+@pytest.mark.parametrize(
+    ("claim", "source", "reason"),
+    [
+        (
+            "The tower is 330 metres tall and opened in 1889.",
+            "The tower is 330 metres tall. It opened in 1887 and has three floors.",
+            "evidence says 1887",
+        ),
+        (
+            "The tower is tall and red.",
+            "The tower is tall. Its walls are blue.",
+            "the source says “Its walls are blue.”",
+        ),
+    ],
+)
+async def test_a_sentence_that_the_claim_repeats_is_not_what_decides(claim: str, source: str, reason: str) -> None:
+    quoted = f"the source says “{source.partition('. ')[0]}.”"
+    (found,) = await ReasonVerifier(Saying(quoted)).estimate([Query(claim, f"[S0] {source}")])
+    assert found.reason == reason
+
+
+async def test_a_negation_decides_though_the_claim_has_its_other_words() -> None:
+    query, quoted = Query("The tower is tall.", "The tower is not tall."), "the source says “The tower is not tall.”"
+    (found,) = await ReasonVerifier(Saying(quoted)).estimate([query])
+    assert found.reason == quoted
+
+
 async def test_a_value_of_another_thing_is_replaced() -> None:
     query = Query("The bridge is 15 metres wide.", "The bridge is 12 metres high. Its deck is 9 metres wide.")
     (found,) = await ReasonVerifier(Saying("evidence says 12 metres")).estimate([query])

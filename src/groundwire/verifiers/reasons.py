@@ -12,12 +12,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from groundwire.text import dates, numbers
+from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.structure import TextPiece, pieces
 from groundwire.text.tokens import Word, cached, language_hint, words
 from groundwire.types import Estimate, Query, UnitKind, Verifier
 
 NAMES_VALUE = "evidence says "
 """How a reason begins that names a value instead of quoting a sentence."""
+
+QUOTES = "the source says “"
+"""How a reason begins that quotes the sentence."""
 
 _QUOTE_CHARS = 160
 _MAX_CACHED = 400
@@ -36,7 +40,7 @@ _MARKUP = re.compile(r"[*_]{2,}|`")
 
 
 class ReasonVerifier:
-    """Any verifier, with the values that its reasons name replaced where the evidence gives them for other things."""
+    """Any verifier, with those reasons replaced that name a value of another thing or quote what the claim repeats."""
 
     def __init__(self, inner: Verifier) -> None:
         self._inner = inner
@@ -47,14 +51,17 @@ class ReasonVerifier:
 
 
 def _explained(query: Query, found: Estimate) -> Estimate:
-    named = found.reason.startswith(NAMES_VALUE) and not found.error
-    if not named or language_hint(query.claim) != "en":
+    quoted = found.reason.removeprefix(QUOTES).removesuffix("”") if found.reason.startswith(QUOTES) else ""
+    replaceable = found.reason.startswith(NAMES_VALUE) or (quoted and _is_said_by(query.claim, quoted))
+    if found.error or not replaceable or language_hint(query.claim) != "en":
         return found
     return replace(found, reason=decisive_reason(query.claim, query.context) or found.reason)
 
 
 def decisive_reason(claim: str, context: str) -> str:
     """Name the value that the context gives instead of the claim's, or quote the sentence closest to the claim.
+
+    A sentence that the claim only repeats does not decide against it.
 
     >>> decisive_reason("The bridge is 15 metres wide.", "The bridge is 12 metres high. Its deck is 9 metres wide.")
     'evidence says 9 metres'
@@ -66,7 +73,7 @@ def decisive_reason(claim: str, context: str) -> str:
     if len(wrong) == 1 and wrong[0].value:
         return f"{NAMES_VALUE}{wrong[0].value}"
     at = wrong[0].piece if wrong else _closest(claim, read)
-    return f"the source says “{_shorten(_MARKUP.sub('', at.text))}”" if at else ""
+    return f"{QUOTES}{_shorten(_MARKUP.sub('', at.text))}”" if at else ""
 
 
 # ---- quantities and what they are about
@@ -244,6 +251,7 @@ def _closest(claim: str, read: Sequence[TextPiece]) -> TextPiece | None:
     """
     own = [word.norm for word in words(claim) if not word.is_stop]
     mine = quantities(claim)
+    read = [piece for piece in read if not _is_said_by(claim, piece.text)] or read
 
     def score(piece: TextPiece) -> tuple[int, bool]:
         there = {word.norm for word in words(f"{piece.under} {piece.text}")}
@@ -251,6 +259,14 @@ def _closest(claim: str, read: Sequence[TextPiece]) -> TextPiece | None:
         return sum(norm in there for norm in [*set(own), *own[:1]]), other
 
     return max(read, key=score, default=None)
+
+
+def _is_said_by(claim: str, sentence: str) -> bool:
+    """Whether the claim has all words of a sentence, so that the sentence cannot be what denies it."""
+    own = {word.norm for word in words(claim)}
+    found = words(sentence)
+    negated = any(word.text.lower() in NEGATIONS or word.text.lower().endswith(("n't", "n’t")) for word in found)
+    return not negated and all(word.norm in own for word in found if not word.is_stop)
 
 
 def _shorten(text: str) -> str:
