@@ -94,6 +94,28 @@ async def test_a_sentence_that_the_claim_repeats_is_not_what_decides(claim: str,
     assert found.reason == reason
 
 
+@pytest.mark.parametrize(
+    ("claim", "source", "quoted", "decides"),
+    [
+        (
+            "The handbook was written by Anna Lind.",
+            ["The handbook was written by Otto Berg.", "Anna Lind printed it."],
+            1,
+            0,
+        ),
+        ("The shop is open on Sundays.", ["The shop is open Monday to Saturday.", "It is closed on Sundays."], 0, 1),
+        ("The drug is used in pregnancy.", ["The drug is a tablet.", "It must not be used in pregnancy."], 0, 1),
+        ("All employees may work from home.", ["Only managers may work from home.", "Employees get a laptop."], 0, 0),
+    ],
+)
+async def test_the_sentence_quoted_is_the_one_that_speaks_against_the_claim(
+    claim: str, source: list[str], quoted: int, decides: int
+) -> None:
+    given = Saying(f"the source says “{source[quoted]}”")
+    (found,) = await ReasonVerifier(given).estimate([Query(claim, f"[S0] {' '.join(source)}")])
+    assert found.reason == f"the source says “{source[decides]}”"
+
+
 async def test_a_negation_decides_though_the_claim_has_its_other_words() -> None:
     query, quoted = Query("The tower is tall.", "The tower is not tall."), "the source says “The tower is not tall.”"
     (found,) = await ReasonVerifier(Saying(quoted)).estimate([query])

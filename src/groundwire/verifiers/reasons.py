@@ -14,8 +14,9 @@ from itertools import pairwise
 from groundwire.text import dates, numbers
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.structure import TextPiece, pieces
-from groundwire.text.tokens import Word, cached, language_hint, words
+from groundwire.text.tokens import Word, cached, language_hint, normalise, words
 from groundwire.types import Estimate, Query, UnitKind, Verifier
+from groundwire.verifiers.lexical import antonyms
 
 NAMES_VALUE = "evidence says "
 """How a reason begins that names a value instead of quoting a sentence."""
@@ -31,11 +32,17 @@ _PREFIX = 5
 _MIN_SHARE = 0.5
 """Share of the claim's words that stand with a value, at least, for it to be a value of the same thing."""
 _BACK = 2
-"""Sentences before a pronoun in which the thing that it stands for is looked for."""
+"""Sentences before a pronoun in which the thing that it stands for is looked for, and around a quoted sentence
+those that may decide instead of it."""
+_DENIAL = 1.5
+_PLAINER = 0.5
+"""What a negation or an opposite counts beside a shared word, and by how much another sentence must be plainer to
+be quoted instead; chosen by hand."""
 
 _RELATED = {"width": "wide", "height": "high", "tall": "high", "length": "long", "depth": "deep", "weight": "weigh"}
 _CLAUSE = re.compile(r";|,(?=\s)|\b(?:and|but|while|whereas|or)\b|[()]")
 _REFERS = re.compile(r"(?:it|its|he|his|she|her|they|their|this|these|the|there)\b", re.IGNORECASE)
+_CALENDAR = frozenset(map(normalise, (*dates.MONTHS, *dates.WEEKDAYS)))
 _MARKUP = re.compile(r"[*_]{2,}|`")
 
 
@@ -51,11 +58,14 @@ class ReasonVerifier:
 
 
 def _explained(query: Query, found: Estimate) -> Estimate:
-    quoted = found.reason.removeprefix(QUOTES).removesuffix("”") if found.reason.startswith(QUOTES) else ""
-    replaceable = found.reason.startswith(NAMES_VALUE) or (quoted and _is_said_by(query.claim, quoted))
-    if found.error or not replaceable or language_hint(query.claim) != "en":
+    named, quoted = found.reason.startswith(NAMES_VALUE), found.reason.startswith(QUOTES)
+    if found.error or not (named or quoted) or language_hint(query.claim) != "en":
         return found
-    return replace(found, reason=decisive_reason(query.claim, query.context) or found.reason)
+    said = found.reason.removeprefix(QUOTES).removesuffix("”").removesuffix("…")
+    if named or _is_said_by(query.claim, said):
+        return replace(found, reason=decisive_reason(query.claim, query.context) or found.reason)
+    better = _denial_near(query.claim, said, [piece for piece in pieces(query.context) if not piece.heading])
+    return replace(found, reason=_quoted(better)) if better else found
 
 
 def decisive_reason(claim: str, context: str) -> str:
@@ -73,7 +83,7 @@ def decisive_reason(claim: str, context: str) -> str:
     if len(wrong) == 1 and wrong[0].value:
         return f"{NAMES_VALUE}{wrong[0].value}"
     at = wrong[0].piece if wrong else _closest(claim, read)
-    return f"{QUOTES}{_shorten(_MARKUP.sub('', at.text))}”" if at else ""
+    return _quoted(at) if at else ""
 
 
 # ---- quantities and what they are about
@@ -261,12 +271,50 @@ def _closest(claim: str, read: Sequence[TextPiece]) -> TextPiece | None:
     return max(read, key=score, default=None)
 
 
+def _denial_near(claim: str, quoted: str, read: Sequence[TextPiece]) -> TextPiece | None:
+    """The neighbour of a quoted sentence that speaks against the claim more plainly; None if the quoted one does."""
+    plain = [_plain(piece) for piece in read]
+    at = next((i for i, text in enumerate(plain) if quoted and text.startswith(quoted)), None)
+    if at is None:
+        return None
+    near = range(max(0, at - _BACK), min(len(read), at + _BACK + 1))
+    scores = {i: _against(claim, plain[i]) for i in near}
+    best = max(near, key=lambda i: (scores[i], -abs(i - at)))
+    return read[best] if scores[best] >= scores[at] + _PLAINER else None
+
+
+def _against(claim: str, sentence: str) -> float:
+    """How plainly a sentence speaks against a claim: what they share, and a negation or an opposite.
+
+    Names count half: a sentence about the same act tells more than one about the same person.
+    """
+    names, mine = _names(claim) - _CALENDAR, {word.norm: word for word in words(claim) if not word.is_stop}
+    found = words(sentence)
+    there = frozenset(word.norm for word in found if not word.is_stop)
+    shared = sum(0.5 if norm in names else 1.0 for norm in mine if _holds(there, norm))
+    negated = _is_negated(found) != _is_negated(words(claim))
+    sides = {place for norm in mine for place in antonyms().get(norm, ())}
+    opposed = any((row, 1 - side) in sides for norm in there - mine.keys() for row, side in antonyms().get(norm, ()))
+    return shared + _DENIAL * (negated or opposed) if shared else 0.0
+
+
+def _is_negated(found: Sequence[Word]) -> bool:
+    return any(word.text.lower() in NEGATIONS or word.text.lower().endswith(("n't", "n’t")) for word in found)
+
+
 def _is_said_by(claim: str, sentence: str) -> bool:
     """Whether the claim has all words of a sentence, so that the sentence cannot be what denies it."""
     own = {word.norm for word in words(claim)}
     found = words(sentence)
-    negated = any(word.text.lower() in NEGATIONS or word.text.lower().endswith(("n't", "n’t")) for word in found)
-    return not negated and all(word.norm in own for word in found if not word.is_stop)
+    return not _is_negated(found) and all(word.norm in own for word in found if not word.is_stop)
+
+
+def _quoted(piece: TextPiece) -> str:
+    return f"{QUOTES}{_shorten(_plain(piece))}”"
+
+
+def _plain(piece: TextPiece) -> str:
+    return _MARKUP.sub("", piece.text)
 
 
 def _shorten(text: str) -> str:
