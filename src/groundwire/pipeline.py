@@ -22,7 +22,7 @@ from groundwire.claims.llm_extractor import extract_with_model
 from groundwire.config import DetectorsConfig, MitigationConfig
 from groundwire.llm.base import Generator
 from groundwire.metrics import Metrics, log_verdict
-from groundwire.retrieval.gather import Evidence, Gathered, phantoms
+from groundwire.retrieval.gather import Evidence, Gathered, phantoms, title_of
 from groundwire.types import (
     Action,
     ActionKind,
@@ -217,9 +217,10 @@ async def extract_claims(case: Case, context: CheckContext) -> list[Claim]:
 
 
 def names_of(sources: Sequence[Source]) -> list[str]:
-    """The names by which an answer may cite sources: their ids and their file names."""
+    """The names by which an answer may cite sources: their ids, their file names and their titles."""
     files = (PurePath(source.origin).name for source in sources if PurePath(source.origin).suffix)
-    return list(dict.fromkeys((*(source.id for source in sources), *files)))
+    titles = filter(None, map(title_of, sources))
+    return list(dict.fromkeys((*(source.id for source in sources), *files, *titles)))
 
 
 @dataclass(frozen=True, slots=True)

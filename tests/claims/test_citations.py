@@ -188,3 +188,62 @@ def test_authors_and_referrals_cite_in_the_forms_that_papers_use(text: str, expe
 def test_a_sentence_that_only_refers_to_sources_keeps_their_names() -> None:
     (found,) = extract("See also [manual.pdf] and [Moe2011].", known_sources=("S0",))
     assert found.text == "See also manual.pdf and Moe2011."
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        ("Staff get 25 days [wiki].", ["handbook", "faq"], "wiki"),
+        ("Staff get 25 days [wiki].", ["S0"], "wiki"),
+        ("According to [wiki], staff get 25 days.", ["handbook"], "wiki"),
+        ("Staff get 25 days [intranet-page].", ["handbook"], "intranet-page"),
+        ("Staff get 25 days (source: intranet).", ["S0"], "intranet"),
+        ("Staff get 25 days [source: Travel Policy].", ["S0"], "Travel Policy"),
+        ("Staff get 25 days [Staff Handbook]. It is so [Travel Policy].", ["Staff Handbook"], "Travel Policy"),
+        ("Staff get 25 days [smith2020].", ["S0"], "smith2020"),
+        ("Staff get 25 days [@Smith2020].", ["S0"], "Smith2020"),
+        ("Staff get 25 days [12].", ["handbook", "faq"], "12"),
+    ],
+)
+def test_a_named_citation_of_no_source_there_is_is_found(text: str, known: list[str], expected: str) -> None:
+    cited = [label for claim in extract(text, known_sources=known) for label in claim.citations]
+    assert cited[-1] == expected
+    assert expected not in known
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        ("Staff get 25 days [wiki].", ["wiki", "handbook"], "wiki"),
+        ("Staff get 25 days (source: Handbook).", ["handbook"], "handbook"),
+        ("Staff get 25 days (Source: the staff handbook).", ["handbook", "faq"], "handbook"),
+        ("Staff get 25 days [Staff Handbook].", ["staff-handbook", "faq"], "staff-handbook"),
+        ("Staff get 25 days [staff handbook].", ["S0", "staff_handbook.pdf"], "staff_handbook.pdf"),
+        ("Staff get 25 days [handbook, p. 3].", ["handbook"], "handbook"),
+        ("Staff get 25 days [S0, section 2.1].", ["S0"], "S0"),
+        ("Staff get 25 days (see the handbook).", ["handbook"], "handbook"),
+        ("Staff get 25 days [Smith2020].", ["Smith2020"], "Smith2020"),
+    ],
+)
+def test_a_source_is_cited_by_its_name_however_it_is_written(text: str, known: list[str], expected: str) -> None:
+    (claim,) = extract(text, known_sources=known)
+    assert claim.citations == (expected,)
+    assert claim.text == "Staff get 25 days."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Staff get 25 days [citation needed].",
+        "Staff get [paid] leave.",
+        "Staff get 25 days (source: own calculation).",
+        "Click [save].",
+        "The colour is [red].",
+        "Kind regards, the team at [your company].",
+        "It was in spring [may2020].",
+        "The flag is set [optional].",
+        "The rows are alpha [alpha, beta].",
+    ],
+)
+def test_remarks_placeholders_and_buttons_are_no_citation(text: str) -> None:
+    assert labels(text, "handbook", "Staff Handbook") == []

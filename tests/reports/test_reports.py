@@ -304,6 +304,12 @@ def test_a_report_is_a_table_with_one_row_per_claim(report: HallucinationReport)
     ]
 
 
+def test_tables_of_reports_have_the_same_types_whether_or_not_all_is_measured(report: HallucinationReport) -> None:
+    pytest.importorskip("pandas")
+    unmeasured = replace(report, risk=None, claims=(replace(report.claims[0], p1=None, p0=None),))
+    assert [str(kind) for kind in unmeasured.to_pandas()[["p1", "p0", "response_risk"]].dtypes] == ["float64"] * 3
+
+
 def test_an_answer_that_is_wrong_throughout_says_why_it_is_not_repaired() -> None:
     out = io.StringIO()
     again = Action(ActionKind.REGENERATE, guidance="Please regenerate your response, addressing these issues:")

@@ -82,3 +82,16 @@ def test_phantoms_are_named_as_written_and_once() -> None:
     assert phantoms(claim, []) == ("S0", "S9", "x")
     assert phantoms(Claim("c2", "It is so.", 0, 9), COUNTED) == ()
     assert cited_ids(claim.citations, COUNTED) == ("S0",)
+
+
+@pytest.mark.parametrize("cited", ["Staff Handbook", "staff handbook", "staff-handbook", "staff_handbook.pdf"])
+def test_a_source_is_found_by_its_title_and_by_its_file_however_they_are_written(cited: str) -> None:
+    titled = [Source("S0", "# Staff Handbook\n\nStaff get 25 days."), Source("S1", "# FAQ\n\nWe open at 9.")]
+    filed = [Source("S0", "Staff get 25 days.", "docs/staff-handbook.md"), Source("S1", "We open at 9.", "faq.md")]
+    assert [resolve(cited, titled), resolve(cited, filed)] == ["S0", "S0"]
+
+
+def test_who_is_named_as_the_source_and_quoted_by_a_source_is_no_phantom() -> None:
+    claim = Claim("c1", "Salt raises blood pressure.", 0, 27, ("WHO", "Salt Council"))
+    sources = [Source("S0", "The WHO says that salt raises blood pressure.")]
+    assert phantoms(claim, sources) == ("Salt Council",)

@@ -123,6 +123,40 @@ def test_a_true_premise_is_no_gap(known: str) -> None:
     assert not is_unanswerable(verify_knowledge("Why did the tower collapse?", context), context)
 
 
+@pytest.mark.parametrize(
+    ("asked", "known"),
+    [
+        ("Why was the tower demolished?", "The tower was completed in 1889. It stands in Tallinn and is open daily."),
+        ("Why was the tower demolished?", "The tower was never torn down. It was restored in 1990."),
+        ("Why was the tower torn down?", "The tower is used as a museum."),
+        ("Why did the museum close?", "The museum is open daily from 9 to 17."),
+        ("Why was the law repealed?", "The law remains in force."),
+        ("Why did the company go bankrupt?", "The company operates in 12 countries."),
+        ("Why was the bridge destroyed?", "The bridge still carries 20,000 cars a day."),
+    ],
+)
+def test_a_question_why_something_is_no_more_is_caught_where_sources_say_it_still_is(asked: str, known: str) -> None:
+    context = Context((Source("s", known),))
+    found = verify_knowledge(asked, context)
+    assert [r.explicit for r in found.missing if r.kind == "premise"] == [True]
+    assert is_unanswerable(found, context)
+
+
+@pytest.mark.parametrize(
+    ("asked", "known"),
+    [
+        ("Why was the tower demolished?", "The tower was demolished in 1987 because it was unsafe."),
+        ("Why was the tower demolished?", "The tower was torn down in 1987. A new tower stands there today."),
+        ("Why was the law repealed?", "The law was abolished in 2010, since nobody obeyed it."),
+        ("Why is the shop closed on Sundays?", "The shop is closed on Sundays by law. It is open on Saturdays."),
+        ("Why is the tower famous?", "The tower stands in Tallinn. It is famous for its clock."),
+    ],
+)
+def test_what_a_source_says_has_ended_in_whatever_words_is_no_false_premise(asked: str, known: str) -> None:
+    found = verify_knowledge(asked, Context((Source("s", known),)))
+    assert not any(r.kind == "premise" and r.explicit for r in found.missing)
+
+
 def test_a_comparison_needs_both_sides() -> None:
     found = verify_knowledge("Compare Atlas Mining and Zenith Shipping", HERE)
     assert [(r.text, bool(r.found_in)) for r in found.requirements if r.kind == "side"] == [

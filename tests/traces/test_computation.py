@@ -128,3 +128,40 @@ def test_a_long_chain_is_not_read_from_within() -> None:
     chain = " + ".join(["x"] * 60)
     for text in (chain, chain.replace(" + ", "+ "), chain.replace(" + ", "  +  ")):
         assert computed(["x = 1"], [f"So {text} = 60."]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("The distance is 3 km, that is 3,500 m.", "3 km is not 3,500 m"),
+        ("The box weighs 2 kg (2,500 g).", "2 kg is not 2,500 g"),
+        ("The film runs for 1.5 hours, which is 100 minutes.", "1.5 hours is not 100 minutes"),
+    ],
+)
+def test_an_amount_given_again_in_another_unit_is_converted(text: str, reason: str) -> None:
+    (found,) = check_arithmetic(text)
+    assert (found.holds, found.reason) == (False, reason)
+
+
+@pytest.mark.parametrize(
+    "text", ["The distance is 3 km, that is 3,000 m.", "The trail is 5 km (3 miles) long.", "It weighs 2 kg (2,000 g)."]
+)
+def test_a_right_conversion_of_an_amount_is_no_finding(text: str) -> None:
+    assert all(found.holds for found in check_arithmetic(text))
+
+
+def test_other_amounts_in_brackets_are_no_conversion() -> None:
+    assert not list(check_arithmetic("The walk of 5 km (1 km of it uphill) takes an hour."))
+
+
+@pytest.mark.parametrize(
+    ("price", "step", "holds"),
+    [
+        (15, "A discount of 25% applies.", True),
+        (16, "A discount of 25% applies.", False),
+        (25, "A tax of 25% is added.", True),
+        (15, "A tax of 25% is added.", False),
+    ],
+)
+def test_a_discount_is_taken_off_and_a_tax_put_on(price: float, step: str, holds: bool) -> None:
+    assert derivable(price, ["The price is $20.", step], f"So the final price is ${price}.") is holds

@@ -163,19 +163,38 @@ async def test_a_template_replaces_the_pair(tmp_path: Path) -> None:
     assert said.p_yes > 0.7
 
 
-async def test_a_token_classifier_marks_the_unsupported_words(tmp_path: Path) -> None:
-    """A detector of the LettuceDetect kind, for which "red" is hallucinated."""
+def token_model(folder: Path) -> str:
+    """Says of "red", wherever it stands, that it is hallucinated."""
     table = np.zeros((len(WORDS), 2))
     table[:, 0], table[WORDS.index("red"), 1] = 2.0, 6.0
     nodes = [helper.make_node("Gather", ["table", "input_ids"], ["logits"])]
     config = {"architectures": ["ModernBertForTokenClassification"], "id2label": {0: "LABEL_0", 1: "LABEL_1"}}
-    path = write(tmp_path / "m", nodes, {"table": table}, [1, "n", 2], config)
+    return write(folder, nodes, {"table": table}, [1, "n", 2], config)
+
+
+async def test_a_token_classifier_marks_the_unsupported_words(tmp_path: Path) -> None:
+    """A detector of the LettuceDetect kind, for which "red" is hallucinated."""
+    path = token_model(tmp_path / "m")
     bad, good = await ModelVerifier(path).estimate([Query("the tower is red .", "the tower"), SUPPORTED])
     assert bad.p_yes < 0.1
     assert good.p_yes > 0.8
     ((start, end),) = [(span.start, span.end) for span in bad.spans]
     assert "the tower is red ."[start:end] == "red"
     assert good.spans == ()
+
+
+@pytest.mark.parametrize("template", ["{premise} {hypothesis}", "{hypothesis} is not {premise}"])
+async def test_a_token_classifier_with_a_prompt_of_one_segment_marks_them_too(tmp_path: Path, template: str) -> None:
+    verifier = ModelVerifier(token_model(tmp_path / "m"), template=template)
+    red = "the red tower {hypothesis} {premise}"
+    bad, good = await verifier.estimate([Query("the tower is red .", red), Query("the tower is tall .", red)])
+    assert (bad.p_yes < 0.1, good.p_yes > 0.8, good.spans) == (True, True, ())
+    assert [("the tower is red ."[span.start : span.end]) for span in bad.spans] == ["red"]
+
+
+async def test_a_claim_of_which_a_token_classifier_reads_nothing_is_unchecked(tmp_path: Path) -> None:
+    (found,) = await ModelVerifier(token_model(tmp_path / "m")).estimate([Query(" ", FACT)])
+    assert found.error == "the model read no word of the claim"
 
 
 async def test_a_claim_is_as_supported_as_in_its_best_window(nli: Callable[..., str]) -> None:
@@ -230,19 +249,23 @@ async def test_our_own_weights_are_a_model_as_any_other() -> None:
     assert same.p_yes > 0.5
 
 
+def make(_: Config) -> FakeVerifier:
+    return FakeVerifier()
+
+
 class TestPlugins:
     """Backends of other packages: an entry point in the group `groundwire.verifiers`."""
 
     @pytest.fixture(autouse=True)
     def _installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        entries = EntryPoints([EntryPoint("mine", f"{__name__}:make", "groundwire.verifiers")])
+        named = {"mine": f"{__name__}:make", "broken": "there_is_no_such_module:make"}
+        entries = EntryPoints([EntryPoint(name, value, "groundwire.verifiers") for name, value in named.items()])
 
         def find(**wanted: Any) -> EntryPoints:
             return entries.select(**wanted)
 
         monkeypatch.setattr("groundwire.config.entry_points", find)
         monkeypatch.setattr("groundwire.verifiers.backends.entry_points", find)
-        monkeypatch.setattr(EntryPoint, "load", lambda _: lambda config: FakeVerifier())
 
     async def test_a_verifier_of_another_package_is_chosen_by_its_name(self) -> None:
         config = Config.load(overrides={"hallucination.backend.type": "mine"})
@@ -250,8 +273,13 @@ class TestPlugins:
             report = await engine.check("The tower is tall.", "The tower is tall.")
         assert (report.backend, report.flagged) == ("mine", False)
 
+    async def test_one_whose_package_is_broken_is_one_line_with_the_fix(self) -> None:
+        config = Config.load(overrides={"hallucination.backend.type": "broken"})
+        with pytest.raises(ConfigError, match=r"'broken' cannot be loaded .*: install its package again"):
+            Groundwire(config)
+
     def test_an_unknown_name_lists_it_among_the_others(self) -> None:
-        with pytest.raises(ConfigError, match="cascade, configurable, fake, mine"):
+        with pytest.raises(ConfigError, match="cascade, configurable, fake, broken, mine"):
             Config.load(overrides={"hallucination.backend.type": "yours"})
 
 

@@ -12,17 +12,21 @@ from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import reads_as_prose
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import expressions
+from groundwire.text.names import plain_name
 from groundwire.types import Span
 
 # Find citation marks in a text and resolve them to sources.
 #
 # `[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`,
 # `Paris²`; with known sources also their very ids, and before a line `S0:` or `S0 -` if there is a source S0;
-# any file name and any author with a year: `[report.md]`, `[Smith2020]`, `(Smith et al., 2020)`; and what differs
-# from an id of the sources only in its numbers: `[chunk_44]` where there is a source `chunk_1`.
+# any file name and any author with a year: `[report.md]`, `[Smith2020]`, `(Smith et al., 2020)`; what differs
+# from an id of the sources only in its numbers: `[chunk_44]` where there is a source `chunk_1`; any name behind
+# "source:"; and behind a statement the name of a document, `[wiki]`, or a word like those that sources are called.
+# A page or section behind a name does not count: `[handbook, p. 3]`.
 # A year, a month, `(2)`, `a[1]`, `m²` and an interval are not citations.
 #
-# `resolve` maps a label to the source of exactly that id; else to the same id in another case; else, for a bare
+# `resolve` maps a label to the source of exactly that id; else to the same id in another case or with other
+# separators (`Staff Handbook` and `staff-handbook.md`); else, for a bare
 # number n, to the n-th source, which is `Sn` if ids begin with S1 and `S(n-1)` if they begin with S0, unless
 # the answer itself cites [0]; else, for `Sn`, to the source `n`. Any other label is returned as written and
 # is reported as a phantom citation.
@@ -38,14 +42,30 @@ _BRACKETS = re.compile(
 )
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻⋅·", "0123456789,-,,")
 _PREFIX, _FILE, _BARE_NOUN, _SAYS = expressions("claims", "prefix file bare_noun says")
+_NAMES_SOURCE, _DOCUMENT, _NO_SOURCE = expressions("claims", "names_source document no_source")
 _SEPARATOR = re.compile(r"\s*(?:[,;&،、]|\band\b|\]\s*\[)\s*")
 _LABEL = re.compile(r"\^?(?:[A-Za-z]{1,3}[-_ ]?)?\d{1,3}|\^[^\s\]]{1,40}")
-_AUTHOR = re.compile(  # [Smith2020], [Smith et al., 2020], but not [Q3 2023]
-    r"(?!(?:Q[1-4]|H[12]|FY|Spring|Summer|Autumn|Fall|Winter)[ ,]{0,2}\d)"
+_AUTHOR = re.compile(  # [Smith2020], [@smith2020], [Smith et al., 2020], but not [Q3 2023]
+    r"@?[a-z][a-z'’]{2,30}[-_:]?(?:1[89]|20)\d\d[a-z]?"
+    r"|@?(?!(?:Q[1-4]|H[12]|FY|Spring|Summer|Autumn|Fall|Winter)[ ,]{0,2}\d)"
     r"[A-Z][\w'’-]{1,30}(?: et al\.?| (?:and|&) [A-Z][\w'’-]{1,30})?,? ?(?:1[89]|20)\d\d[a-z]?"
 )
 _NAMED = re.compile(r"\.[A-Za-z]|\d{4}")
 _REFERS = re.compile(r"\b(?:see|refer to|according to)\s*\Z", re.IGNORECASE)
+_OPERATED = re.compile(r"\b(?:press|click|select|choose|tap|hit|type|enter|run|open|on|button|key)\s*\Z", re.IGNORECASE)
+_LEADS_ON = re.compile(  # the bracket is a word of the sentence
+    r"\b(?:is|are|was|were|be|been|the|an?|of|to|at|in|by|for|with|and|or|as|from|than|called|named)\s*\Z",
+    re.IGNORECASE,
+)
+_LOCATOR = re.compile(
+    r"[,:]?\s+(?:pp?\.?|pages?|§+|sec(?:tion|\.)?|ch(?:apter|\.)?|para(?:graph|\.)?|lines?)\s?\d[\d.–-]*\Z",
+    re.IGNORECASE,
+)
+_SEE = re.compile(r"(?:see|cf\.)\s+(?:the\s+)?", re.IGNORECASE)
+_NO_ARTICLE = re.compile(r"(?:the|our|your|this)\s+", re.IGNORECASE)
+_WORD_NAME = re.compile(r"[^\W\d_][\w-]{2,30}")
+_A_WORD = re.compile(r"[^\W\d_](?:[^\W\d]|-){2,30}")
+_MAX_NAME_WORDS = 6  # more words behind "source:" are a remark
 _CLAUSE_END = re.compile(r"\s*(?:(?:and|&)\s*\[|[.,;:!?)\[]|\Z)|[ \t]*\n")
 _SOURCE_LABEL = re.compile(r"S\d{1,3}")
 _RANGE = re.compile(r"\^?([A-Za-z]{0,3})(\d{1,3})\s*[-–—]\s*([A-Za-z]{0,3})(\d{1,3})")
@@ -66,11 +86,20 @@ class SourceNames(dict[str, None]):
         super().__init__(dict.fromkeys(names))
         self.has_files = any(_FILE.fullmatch(name) for name in self)
         self.folded = {name.casefold(): name for name in self}
+        self._plain: dict[str, str] = {}
+        for name in self:
+            self._plain.setdefault(plain_name(name), name)
+        self.titles = {name for name in self if " " in name}
+        self.word_names = [name for name in self if _WORD_NAME.fullmatch(name) and not _SOURCE_LABEL.fullmatch(name)]
         self.shapes = {_shape(name) for name in self.folded if re.search(r"\d", name) and re.search(r"[^\W\d]", name)}
 
     @classmethod
     def of(cls, names: Collection[str]) -> SourceNames:
         return names if isinstance(names, SourceNames) else cls(names)
+
+    def find(self, label: str) -> str | None:
+        """The name that a label is, in another case or with other separators; None if it is none of them."""
+        return self.folded.get(label.casefold()) or (self._plain.get(plain_name(label)) if len(label) > 3 else None)
 
 
 def _shape(name: str) -> str:
@@ -95,8 +124,10 @@ def marks(text: str, known: Collection[str] = (), protected: Sequence[tuple[int,
     """
     names = SourceNames.of(known)
     found = []
-    for match in _BRACKETS.finditer(text):
-        labels = () if _touches(protected, *match.span()) else _read(match, names)
+    brackets = [match for match in _BRACKETS.finditer(text) if not _touches(protected, *match.span())]
+    by_title = bool(names.titles) and any(names.find(match["square"] or "") in names.titles for match in brackets)
+    for match in brackets:
+        labels = _read(match, names) or (_unknown_name(match, names, by_title=by_title) if match["square"] else ())
         if labels:
             found.append(CitationMark(match.start(), match.end(), labels))
     return found
@@ -114,10 +145,13 @@ def resolve(label: str, known: Collection[str], *, zero_based: bool = False) -> 
     >>> [resolve(label, ["S0", "S1"]) for label in ("S1", "s1", "1", "2", "3")]
     ['S1', 'S1', 'S0', 'S1', '3']
     """
-    label = label.lstrip("^") or label
+    label = label.lstrip("^@") or label
     if label in known:
         return label
-    folded = SourceNames.of(known).folded
+    names = SourceNames.of(known)
+    if found := names.find(label):
+        return found
+    folded = names.folded
     candidates = [label.casefold()]
     if label.isdecimal():
         shift = 1 if "s0" in folded and not zero_based else 0
@@ -158,7 +192,8 @@ def _read(match: re.Match[str], names: SourceNames) -> tuple[str, ...]:
     inside = match["square"].strip()
     prefix = _PREFIX.match(inside)
     labels = (_labels(inside[prefix.end() :], names) if prefix else ()) or _labels(inside, names)
-    foreign = any(_NAMED.search(x) and x.casefold() not in names.folded for x in labels)
+    labels = labels or _named_sources(inside, names)
+    foreign = any(_NAMED.search(x) and not names.find(x) for x in labels)
     cites = _CLAUSE_END.match(match.string, match.end()) or _REFERS.search(before)
     if foreign and not names.has_files and not cites:
         return ()  # "Edit [other.pdf] first." names a file; "It is so [other.pdf]." and "See [other.pdf]" cite one
@@ -170,14 +205,17 @@ def _read(match: re.Match[str], names: SourceNames) -> tuple[str, ...]:
 
 def _labels(inside: str, names: SourceNames) -> tuple[str, ...]:
     """The labels in a bracket; empty if any part of it is not a label."""
-    if inside.casefold() in names.folded:
+    if names.find(inside):
         return (inside,)
+    whole = _LOCATOR.sub("", inside)
+    if whole != inside and (names.find(whole) or _SOURCE_LABEL.fullmatch(whole)):
+        return (whole,)
     found: list[str] = []
     listed = [part.strip() for part in inside.split(";")]  # a name may contain a comma
     if all(_is_name(part, names) for part in listed):
         return tuple(dict.fromkeys(listed))
     for part in _SEPARATOR.split(inside.strip()):
-        if part.casefold() in names.folded or _LABEL.fullmatch(part) or _is_name(part, names):
+        if names.find(part) or _LABEL.fullmatch(part) or _is_name(part, names):
             found.append(part)
         else:
             spread = _spread(part)
@@ -191,8 +229,54 @@ def _is_name(part: str, names: SourceNames) -> bool:
     """Where there are sources, a file name or an author with a year is a citation, possibly a phantom."""
     if not names:
         return False
-    author = _AUTHOR.fullmatch(part) and not any(d.month and d.start == 0 for d in dates(part))  # not "[May 2020]"
+    # Not "[May 2020]".
+    author = _AUTHOR.fullmatch(part) and not any(d.month and d.start == 0 for d in dates(_spaced(part)))
     return bool(author or _FILE.fullmatch(part) or _shape(part) in names.shapes)
+
+
+def _spaced(key: str) -> str:
+    """A key as words, in which a date can be found: `may2020` and `may-2020` are one, `smith2020` is none."""
+    return re.sub(r"(?<=[a-z])[-_:]?(?=\d)", " ", key.lstrip("@"))
+
+
+def _named_sources(inside: str, names: SourceNames) -> tuple[str, ...]:
+    """The names behind "source:", known or not; empty if it is a remark ("source: own calculation")."""
+    prefix = _NAMES_SOURCE.match(inside)
+    if not prefix or not names:
+        return ()
+    parts = [_NO_ARTICLE.sub("", part.strip()) for part in re.split(r"[,;&]", inside[prefix.end() :])]
+    if not all(_may_be_name(part) for part in parts):
+        return ()
+    return tuple(dict.fromkeys(_name_within(part, names) or part for part in parts))
+
+
+def _may_be_name(part: str) -> bool:
+    return bool(re.search(r"[^\W\d_]", part)) and len(part.split()) <= _MAX_NAME_WORDS and not _NO_SOURCE.match(part)
+
+
+def _name_within(part: str, names: SourceNames) -> str | None:
+    """The source that "the staff handbook" means where one is called `handbook`; None if that is not clear."""
+    own = plain_name(part).split()
+    runs = (" ".join(own[i:j]) for i in range(len(own)) for j in range(i + 1, len(own) + 1))
+    found = {name for run in runs if (name := names.find(run))}
+    return names.find(part) or (found.pop() if len(found) == 1 else None)
+
+
+def _unknown_name(match: re.Match[str], names: SourceNames, *, by_title: bool) -> tuple[str, ...]:
+    """A name behind a statement, or behind "see", that can only be meant as a citation, of no source there is.
+
+    Args:
+        by_title: the text cites other sources by titles of several words.
+    """
+    before, inside = match.string[max(0, match.start() - 40) : match.start()], match["square"].strip()
+    behind = _CLAUSE_END.match(match.string, match.end()) and before.strip() and not _LEADS_ON.search(before)
+    if not names or not (behind or _REFERS.search(before)) or _is_index(match, before):
+        return ()
+    if not inside or _OPERATED.search(before) or _NO_SOURCE.match(inside):
+        return ()
+    alike = _A_WORD.fullmatch(inside) and any(name[0].islower() == inside[0].islower() for name in names.word_names)
+    titled = by_title and inside[0].isupper() and 2 <= len(inside.split()) <= _MAX_NAME_WORDS
+    return (inside,) if _DOCUMENT.fullmatch(inside) or alike or titled else ()
 
 
 def _spread(part: str) -> list[str]:
@@ -207,7 +291,7 @@ def _spread(part: str) -> list[str]:
 def _lens(inside: str, names: SourceNames) -> tuple[str, ...]:
     """`1†source`, `4:0†report.pdf`: the name if it is a known source, else the number."""
     label, _, name = inside.partition("†")
-    if name.strip().casefold() in names.folded:
+    if names.find(name.strip()):
         return (name.strip(),)
     labels = _labels(label, names)
     return labels or ((label.strip(),) if re.fullmatch(r"\s*\d{1,3}:\d{1,3}\s*", label) else ())
@@ -219,14 +303,14 @@ def _round(inside: str, before: str, names: SourceNames) -> tuple[str, ...]:
         return ()  # a call: f(S1)
     prefix = _PREFIX.match(inside)
     if prefix:
-        return _labels(inside[prefix.end() :], names)
-    labels = _labels(inside, names)
+        return _labels(inside[prefix.end() :], names) or _named_sources(inside, names)
+    labels = _labels(_SEE.sub("", inside), names)
     named = (_SOURCE_LABEL.fullmatch(x) or _shape(x) in names.shapes or _is_cited_alone(x, names) for x in labels)
     return labels if all(named) else ()
 
 
 def _is_cited_alone(label: str, names: SourceNames) -> bool:
-    return (label.casefold() in names.folded and not label.isdigit()) or " et al" in label
+    return (names.find(label) is not None and not label.isdigit()) or " et al" in label
 
 
 def _is_index(match: re.Match[str], before: str) -> bool:

@@ -55,7 +55,9 @@ def claim_rows(report: Mapping[str, Any], group: str = "") -> Iterator[dict[str,
 def claims_frame(report: HallucinationReport) -> Any:
     """The report as a pandas DataFrame."""
     pandas = load("pandas", feature="to_pandas()", **_EXTRA)
-    return pandas.DataFrame(list(claim_rows(report_object(report))), columns=list(COLUMNS)).drop(columns="group")
+    frame = pandas.DataFrame(list(claim_rows(report_object(report))), columns=list(COLUMNS)).drop(columns="group")
+    # The same types whether or not all is measured, so that the frames of many reports can be put together.
+    return frame.astype(dict.fromkeys(("response_risk", *_FIGURES), "float64"))
 
 
 def csv_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from pathlib import PurePath
 
 from groundwire._loop import check_cancelled
 from groundwire.retrieval.select import Index, ref_of, tokens
+from groundwire.text.names import plain_name
 from groundwire.text.structure import MARKERS, TextPiece, labelled
 from groundwire.text.tokens import PRONOUN, names
 from groundwire.types import Claim, EvidenceRef, Source
@@ -42,10 +43,24 @@ _PART = re.compile(
 )
 
 
+_TITLE = re.compile(r"\s*#{1,2}[ \t]+(\S[^\n]{1,80}?)[ \t#]*(?:\n|\Z)")
+
+
+def title_of(source: Source) -> str:
+    """The heading that a source begins with; empty if it begins with none.
+
+    >>> title_of(Source("S0", "# Staff Handbook\\n\\nStaff get 25 days."))
+    'Staff Handbook'
+    """
+    title = _TITLE.match(source.text)
+    return title[1] if title else ""
+
+
 class CitedSources:
     """Resolves citations against the sources of a check.
 
-    A citation is an id, an id in another case, or a file's name, in this order. A bare number is a position
+    A citation is an id, an id in another case, a file's name or a title, in this order, whatever separates its
+    words. A bare number is a position
     counted from 1, unless the ids themselves are numbers (S0, S1, … or 0, 1, …). If one source contains
     numbered parts (lines that begin with "passage 2:", "S2:" or "[S2]"), their numbers refer to that source;
     but not if other sources are called S0, S1, …, because a text could then pose as another source.
@@ -60,6 +75,9 @@ class CitedSources:
             file = (path.name.casefold(), path.stem.casefold()) if source.origin else ()
             for name in (source.id.casefold(), *file):
                 self._names.setdefault(name, source.id)
+        for source in sources:
+            for name in filter(None, (source.id, PurePath(source.origin).name, title_of(source))):
+                self._names.setdefault(plain_name(name), source.id)
         self._counted = any(_COUNTED.match(source.id) for source in sources)
 
     def resolve(self, citation: str) -> str | None:
@@ -68,7 +86,8 @@ class CitedSources:
             return citation
         wanted = citation.strip().casefold()
         number = _NUMBER.match(wanted)
-        return self._names.get(wanted) or (self._numbered(int(number[1])) if number else self._part_of(wanted.upper()))
+        named = self._names.get(wanted) or self._names.get(plain_name(citation))
+        return named or (self._numbered(int(number[1])) if number else self._part_of(wanted.upper()))
 
     def _numbered(self, number: int) -> str | None:
         holder = self._part_of(number)
@@ -145,7 +164,11 @@ def phantoms(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:
 
 def _is_mentioned(cited: str, sources: Sequence[Source]) -> bool:
     work = _WORK.fullmatch(cited)
-    return work is not None and any(work[1] in source.text and work[2] in source.text for source in sources)
+    if work is not None and any(work[1] in source.text and work[2] in source.text for source in sources):
+        return True
+    # "(source: WHO)" is no invention where a source reports what the WHO says.
+    named = cited[:1].isupper() and not any(character.isdigit() for character in cited)
+    return named and any(re.search(rf"\b{re.escape(cited)}\b", source.text) for source in sources)
 
 
 def cited_ids(citations: Iterable[str], sources: Sequence[Source]) -> tuple[str, ...]:

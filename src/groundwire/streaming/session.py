@@ -193,7 +193,8 @@ def alternatives(
 #
 # Catches: names, sides of a comparison, premises and questions that no source mentions, and questions for a
 # time, a number or a person when no relevant passage contains one; premises that are denied in the same words
-# or by an opposite verb ("Why did the tower collapse?", "The tower stands …"). Misses: answers in quite
+# or by an opposite verb ("Why did sales fall?", "Sales rose"), and those that something is no more that a source
+# says still is ("Why was the tower demolished?", "The tower is open daily"). Misses: answers in quite
 # different words (reported as missing) and sources that mention the topic without answering (reported as
 # covered). Cost: one index over the sources, linear in their length; no model is called.
 
@@ -213,7 +214,8 @@ ENOUGH: dict[str, float] = {
 _HISTORY_CHARS = 20_000  # the latest part of the conversation that is searched
 _USUAL_WORDS = 5  # content words of a typical question; longer ones need a smaller share
 _WORD_SIMILARITY = 0.65  # two words count as the same from here on (inflections, compounds)
-_ASKING, _TIME, _NUMBER, _NAME = expressions("requests", "asking time number name")
+_ASKING, _TIME, _NUMBER, _NAME, _ENDED, _LASTS = expressions("requests", "asking time number name ended lasts")
+_NEGATED_WITHIN = 4  # words between "not" and what it negates
 _OPPOSED = {normalise(verb): frozenset(map(normalise, others)) for verb, others in OPPOSED_VERBS.items()}
 _PRONOUN = re.compile(r"\b(?:it|its|he|she|they|his|her|their|him|them)\b", re.IGNORECASE)
 _HOLDS = {"time": _TIME, "number": _NUMBER, "name": _NAME}
@@ -295,6 +297,8 @@ class KnowledgeSources:
     def _denial(self, premise: str) -> str:
         """Where the premise of a question is denied, if nothing affirms it."""
         wanted = content_words(premise)
+        ended = _ENDED.search(premise)
+        subject = content_words(_ENDED.sub(" ", premise)) if ended else frozenset()
         statements = [
             (content_words(text), text, place)
             for index in (self.sources, self.memory)
@@ -304,7 +308,11 @@ class KnowledgeSources:
         for entity in _entities(kb, premise) if kb else ():
             for what, known in _statements(kb, entity) if kb else ():
                 statements.append((content_words(entity.name) | known, "", f"{entity.name}: {what}"))
-        found = [(place, _stance(wanted, said, text)) for said, text, place in statements]
+        found = [
+            (place, _still(text or " ".join(said)) if subject and subject <= said and stance is None else stance)
+            for said, text, place in statements
+            for stance in (_stance(wanted, said, text),)
+        ]
         if len(wanted) < _MIN_PREMISE_WORDS or any(stance is True for _, stance in found):
             return ""
         return next((place for place, stance in found if stance is False), "")
@@ -361,6 +369,16 @@ def _stance(premise: frozenset[str], said: frozenset[str], text: str) -> bool | 
     found = words(text)
     negated = [at for at, word in enumerate(found) if word.text.lower().replace("’", "'") in NEGATIONS]
     return not any(after.norm in premise for at in negated for after in found[at + 1 : at + 4])
+
+
+def _still(text: str) -> bool | None:
+    """For a premise that its subject is no more: True if a statement says so too, in whatever words; False if it
+    says that the subject still is, or was never ended; None if it says neither."""
+    ended = _ENDED.search(text)
+    if ended:
+        before = [word.text.lower().replace("’", "'") for word in words(text[: ended.start()])[-_NEGATED_WITHIN:]]
+        return not any(word in NEGATIONS for word in before)
+    return False if _LASTS.search(text) else None
 
 
 def _met(need: Need, where: str, place: str, coverage: float) -> Requirement:

@@ -38,6 +38,16 @@ _QUOTE = re.compile("['’`׳״\"]")
 _APART = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[^\w+#%$€£₪°.,]|_")
 _LEADING = word_set("the a an mr mrs ms miss dr prof professor sir madam rabbi rev president")
 _TRAILING = word_set(_NAMES["trailing"])
+_FILE_END = re.compile(r"(?<=\w)\.[A-Za-z][A-Za-z0-9]{0,4}\Z")
+
+
+def plain_name(name: str) -> str:
+    """The name of a document whatever its case, what separates its words and the end of its file name.
+
+    >>> plain_name("Staff Handbook") == plain_name("staff_handbook.pdf")
+    True
+    """
+    return " ".join(filter(None, re.split(r"[\s_-]+", _FILE_END.sub("", name)))).casefold()
 
 
 @cached(1 << 16, 60)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, count, pairwise, permutations
 from math import isclose
 from typing import Any
 
@@ -37,6 +37,7 @@ _OPERATORS = {
     "divided by": "/", **dict.fromkeys("/÷", "/"),
 }  # fmt: skip
 _OPERATION = re.compile(r"\s+(plus|minus|times|multiplied by|divided by)\s+", re.IGNORECASE)
+_RESTATES = re.compile(r"\s*,?\s*(?:(?:that is|which is|i\.e\.|that makes)[,:]?\s*|(?P<bracket>\())", re.IGNORECASE)
 _SHORT_HOURS = re.compile(r"(?<=\d)\s?h\b")  # "2 h 40 min"
 _MEASURED = frozenset(("s", "m", "g", "l", "m2", "B", "K"))
 """Base units of quantities that have several units."""
@@ -98,8 +99,9 @@ def _calculation(
 
 
 def _conversions(text: str) -> Iterator[DerivedResult]:
-    """Unit conversions such as "1.5 hours are 90 minutes"."""
+    """Unit conversions such as "1.5 hours are 90 minutes" and "3 km, that is 3,000 m"."""
     text = _SHORT_HOURS.sub(" hours", text)
+    yield from _restated(text)
     copula = _COPULA.search(text)
     if copula is None or negated(words(text)) or _OPERATES.search(text[: copula.start()]):
         return  # "120 km - 80 km = 40 km" does not convert anything
@@ -114,6 +116,19 @@ def _conversions(text: str) -> Iterator[DerivedResult]:
         one, two = (sum(number.value for number in side) for side in (left, right))
         holds = abs(one - two) <= max(min(n.step for n in right) / 2, 1e-9 * abs(one))
         yield DerivedResult(holds, f"the two amounts are {'' if holds else 'not '}the same", True)
+
+
+def _restated(text: str) -> Iterator[DerivedResult]:
+    """Amounts that are at once given in another unit: "3 km, that is 3,000 m", "2 kg (2,000 g)"."""
+    for one, other in pairwise(numbers(text)):
+        stated = _RESTATES.fullmatch(text, one.end, other.start)
+        if not stated or one.unit != other.unit or one.unit not in _MEASURED:
+            continue
+        if stated["bracket"] and not text.startswith(")", other.end):
+            continue  # "5 km (1 km of it uphill)"
+        holds = abs(one.value - other.value) <= max(min(one.step, other.step) / 2, 1e-9 * abs(one.value))
+        first, second = (" ".join(text[n.start : n.end].split()) for n in (one, other))
+        yield DerivedResult(holds, f"{first} {'is' if holds else 'is not'} {second}", False)
 
 
 def numbers_in(text: str) -> set[float]:
@@ -186,7 +201,7 @@ def _named(pattern: re.Pattern[str], text: str) -> str:
 _LEAD_IN, _GIVEN, _REBINDS, _BACKWARD, _COMPUTES, _NOT_DAYS, _INCLUSIVE = expressions(
     "traces", "lead_in given rebinds backward computes not_days inclusive"
 )
-_ADDS, _MULTIPLIES = expressions("traces", "adds multiplies")
+_ADDS, _MULTIPLIES, _LESS, _MORE = expressions("traces", "adds multiplies less more")
 
 
 def without_lead_in(text: str) -> str:
@@ -510,7 +525,9 @@ def derivable(wanted: float, texts: Sequence[str], step: str) -> bool:
     if any(_amounts_to(total, wanted) for total in totals):
         return True
     for one, other in combinations(given, 2):
-        rest = [number for number in given if number not in (one, other)]
+        if given[one] == given[other]:
+            continue
+        rest = [number for number in given if given[number] not in (given[one], given[other])]
         for value in _results(one, other, only_sums):
             further = (result for third in rest for result in _results(value, third, only_sums))
             if _amounts_to(value, wanted) or any(_amounts_to(result, wanted) for result in further):
@@ -518,18 +535,36 @@ def derivable(wanted: float, texts: Sequence[str], step: str) -> bool:
     return False
 
 
-def _operands(texts: Sequence[str], wanted: float) -> list[float]:
-    """The latest distinct numbers, in the units written; shares also as what they leave."""
-    found: dict[float, None] = {}
+def _operands(texts: Sequence[str], wanted: float) -> dict[float, int]:
+    """The latest distinct numbers, in the units written, by the number they come from; shares also as what they leave.
+
+    What one number yields is not combined: 125 % over 25 % means nothing.
+    """
+    found: dict[float, int] = {}
+    origin = count()
     for text in texts:
         for number in numbers(text):
-            value = _written(text, number)
+            value, at = _written(text, number), next(origin)
             if "%" in text[number.start : number.end + 1]:
-                found |= dict.fromkeys((value / 100, 1 - value / 100, 1 + value / 100))
-            found[value] = None
-        found |= {factor: None for word, factor in _FACTORS.items() if re.search(rf"\b{word}\b", text, re.I)}
+                found |= dict.fromkeys(_shares(value / 100, text), at)
+            found[value] = at
+        found |= {factor: next(origin) for word, factor in _FACTORS.items() if re.search(rf"\b{word}\b", text, re.I)}
     found.pop(wanted, None)
-    return list(found)[-_MAX_OPERANDS:]
+    return dict(list(found.items())[-_MAX_OPERANDS:])
+
+
+def _shares(share: float, text: str) -> Iterator[float]:
+    """A share, what it leaves and what it makes more; of these only the one that the text speaks of.
+
+    >>> list(_shares(0.25, "A discount of 25% applies.")), len(list(_shares(0.25, "It is 25%.")))
+    ([0.25, 0.75], 3)
+    """
+    less, more = _LESS.search(text), _MORE.search(text)
+    yield share
+    if less or not more:
+        yield 1 - share
+    if more or not less:
+        yield 1 + share
 
 
 def _results(one: float, other: float, only_sums: bool) -> Iterator[float]:

@@ -185,10 +185,12 @@ class LocalModel(Verifier, Protocol):
 
 def _local(_: Config) -> BackendSpec:
     # Only here: other backends need no rules.
+    from groundwire.verifiers.reasons import ReasonVerifier
     from groundwire.verifiers.rules import RuleVerifier
 
     verifier: LocalModel = load(LOCAL, feature="the backend 'local'", extra="local")()
-    model, ruled, bits = LOCAL.rpartition(":")[2], ThreadedVerifier(RuleVerifier(verifier)), verifier.threshold_bits()
+    ruled = ThreadedVerifier(RuleVerifier(ReasonVerifier(verifier)))
+    model, bits = LOCAL.rpartition(":")[2], verifier.threshold_bits()
     return BackendSpec(ruled, model, model, CONTEXT_TOKENS, bits, risk_threshold=verifier.risk_threshold())
 
 
@@ -286,7 +288,12 @@ def _cascade(config: Config, operation: Operation, metrics: Metrics | None) -> B
 def _plugin(name: str, config: Config) -> BackendSpec:
     """A backend of another package: its entry point makes a verifier, or a `BackendSpec`, of the config."""
     (entry, *_) = entry_points(group=PLUGINS, name=name)
-    made = entry.load()(config)
+    try:
+        make = entry.load()
+    except (ImportError, AttributeError) as error:
+        broken = f"the backend '{name}' cannot be loaded from {entry.value}: {error}"
+        raise ConfigError(broken, hint="install its package again, or choose another --backend") from error
+    made = make(config)
     if isinstance(made, BackendSpec):
         return made
     if not isinstance(made, Verifier):

@@ -43,6 +43,7 @@ _HEADER = re.compile(r"^\[[^\]\n]{1,64}\] ", re.MULTILINE)
 _DENIES = re.compile(r"contra|refut", re.IGNORECASE)
 _NOT = re.compile(r"not|non|un|in(?=consist)|halluc|fabric|refut|contra", re.IGNORECASE)
 _SUPPORTS = re.compile(r"entail|support|consist|faithful|ground|factual", re.IGNORECASE)
+_FIELD = re.compile(r"\{(premise|question|hypothesis)\}")
 _LABELS_HINT = "name them in the model's order, such as --labels contradiction,entailment,neutral (model.labels)"
 _INPUTS = {
     "ids": ("input_ids", "ids"),
@@ -255,7 +256,9 @@ class ModelVerifier:
         for window in self._windows(_evidence(query.context), room):
             reading, offsets = self._read(window, claim, _clean(query.question))
             readings.append(reading)
-        if self.kind == "tokens" and offsets:
+        if self.kind == "tokens" and not offsets:
+            return Estimate.failed("the model read no word of the claim", self.method)
+        if self.kind == "tokens":
             # A word is unsupported if no window supports it.
             bad = [min(column) for column in zip(*(r.tokens for r in readings), strict=False)]
             yes, spans = 1.0 - max(bad, default=0.0), marked_spans(offsets[: len(bad)], bad)
@@ -279,12 +282,17 @@ class ModelVerifier:
         return [context[part[0][0] : part[-1][1]] for part in parts]
 
     def _read(self, window: str, claim: str, question: str) -> tuple[WindowReading, list[tuple[int, int]]]:
-        filled = self._template.replace("{question}", question).replace("{premise}", window)
-        if "{hypothesis}" in self._template:
-            encoded = self._tokenizer.encode(filled.replace("{hypothesis}", claim))
+        values = {"premise": window, "question": question, "hypothesis": claim}
+        before, within, _ = self._template.partition("{hypothesis}")
+        # In one pass: a source that writes "{hypothesis}" means nothing by it.
+        filled = _FIELD.sub(lambda field: values[field[1]], self._template)
+        if within:
+            # One segment: the claim's tokens are those that lie where it was put in.
+            encoded, at = self._tokenizer.encode(filled), len(_FIELD.sub(lambda field: values[field[1]], before))
+            own = [i for i, (a, b) in enumerate(encoded.offsets) if at <= a < b <= at + len(claim)]
         else:
-            encoded = self._tokenizer.encode(filled, claim)
-        own = [i for i, segment in enumerate(encoded.sequence_ids) if segment == 1]
+            encoded, at = self._tokenizer.encode(filled, claim), 0
+            own = [i for i, segment in enumerate(encoded.sequence_ids) if segment == 1]
         own = [i for i in own if i < self._max_tokens]
         feed = {
             node.name: np.array([getattr(encoded, field)[: self._max_tokens]], np.int64)
@@ -294,7 +302,7 @@ class ModelVerifier:
         }
         logits = self._session.run(None, feed)[0][0]
         reading = ADAPTERS[self.kind](logits, self.labels, own)
-        return reading, [encoded.offsets[i] for i in own]
+        return reading, [(encoded.offsets[i][0] - at, encoded.offsets[i][1] - at) for i in own]
 
 
 def marked_spans(offsets: Sequence[tuple[int, int]], bad: Sequence[float]) -> tuple[Span, ...]:
