@@ -173,7 +173,7 @@ class ValueInstead:
 
 def _instead(claim: str, quantity: Quantity, read: Sequence[TextPiece]) -> ValueInstead | None:
     """What the evidence gives in place of a quantity of the claim; None where it confirms it or gives nothing."""
-    rivals = list(_rivals(claim, quantity, read))
+    rivals = list(_rivals(claim, quantity, read)) or list(_only_values(claim, quantity, read))
     if not rivals:
         return None
     best = max(score for score, *_ in rivals)
@@ -200,6 +200,25 @@ def _rivals(claim: str, quantity: Quantity, read: Sequence[TextPiece]) -> Iterat
             yield len(held), piece, other.written_for(quantity, piece.text), relation
 
 
+def _only_values(
+    claim: str, quantity: Quantity, read: Sequence[TextPiece]
+) -> Iterator[tuple[int, TextPiece, str, str]]:
+    """The same for sentences with all words of the claim and one value of its kind, wherever in them that stands.
+
+    "The population of France is 67 million" counts nothing by name: only a bare number may lack what the claim counts.
+    """
+    counted, wanted = _counted(claim, quantity), {_base(norm) for norm in quantity.about}
+    for piece in read:
+        found = [other for other in quantities(piece.text) if quantity.relation(other) != "unrelated"]
+        if len(found) != 1:
+            continue
+        bare = quantity.number is not None and not quantity.number.unit and not _counted(piece.text, found[0])
+        needed = wanted - {counted} if bare else wanted
+        there = frozenset(word.norm for word in words(piece.text)) | _labels(piece)
+        if needed and all(_holds(there, norm) for norm in needed):
+            yield len(needed), piece, found[0].written_for(quantity, piece.text), quantity.relation(found[0])
+
+
 def _counted(claim: str, quantity: Quantity) -> str:
     """The word directly behind a quantity: what it counts ("40 rooms") or measures ("9 metres wide"); else empty."""
     following = next((word for word in words(claim) if word.start >= quantity.end), None)
@@ -221,7 +240,8 @@ def _same_subject(claim: str, shared: set[str], read: Sequence[TextPiece], at: i
     mine, theirs = _names(claim), _names(text)
     if mine and theirs and not mine & theirs and not _begins_with(text, mine):
         return False
-    if shared:
+    own = {word.norm for word in words(claim) if not word.is_stop and not word.text[0].isdigit()}
+    if shared or len(own) <= 1:  # "It has 400 employees": whoever is meant is not named
         return True
     if not _REFERS.match(text):
         return False
