@@ -57,5 +57,5 @@ def test_the_command_prints_a_line_per_rule_and_set(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["bench", "rules", "--data", str(tmp_path), "--json", str(tmp_path / "out.json")])
     assert done.exit_code == 0
     found, *others = json.loads((tmp_path / "out.json").read_text())
-    assert [(other["rule"], other["fires"]) for other in others] == [("verbatim", 0), ("hours", 0)]
+    assert [(other["rule"], other["fires"]) for other in others] == [("verbatim", 0), ("hours", 0), ("count", 0)]
     assert (found["rule"], found["set"], found["fires"], found["precision"]) == ("logic", "made", 1, 1.0)

@@ -85,10 +85,27 @@ def _hours(query: Query) -> RuleResult | None:
     return None
 
 
+def _count(query: Query) -> RuleResult | None:
+    if not re.search(r", .+ and ", query.context):
+        return None
+    # Imported here: few sources list anything that a claim counts.
+    from groundwire.verifiers.counting import counted
+
+    found = counted(query.claim, (piece.text for piece in pieces(query.context)))
+    if found is None:
+        return None
+    stated, things = found
+    label: RuleLabel = "supported" if stated == len(things) else "contradicted"
+    return RuleResult(label, f"the source lists {len(things)}: {', '.join(things)}")
+
+
 RULES = (
     Rule("logic", _logic, 0.99, 461, frozenset({"en"})),
     Rule("verbatim", _verbatim, 0.96, 160, frozenset({"en"})),
     Rule("hours", _hours, 0.98, 196, frozenset({"en"})),
+    # Right on all 308 of 30,000 drawn items (benchmarks.procedural) on which it speaks, half of them supported. Claims
+    # that only count are rare elsewhere: it speaks on none of 82,000 of cards and RAGTruth.
+    Rule("count", _count, 0.95, 308, frozenset({"en"})),
 )
 """In the order of their priority: the first that speaks decides."""
 
